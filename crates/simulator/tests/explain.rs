@@ -3,7 +3,7 @@
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Platform, Replacement, find_bundled};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
-use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::hierarchy::{Effects, Hierarchy};
 use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
@@ -143,8 +143,8 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     let mut caches = Hierarchy::new(vec![core(), core()], vec![plan], 1).unwrap();
     caches.watch(0);
     let read = |caches: &mut Hierarchy, core, line, now| {
-        assert_eq!(caches.access(core, line, Want::Read, Ps::new(now)), Answer::Memory);
-        caches.fill(core, line, Want::Read, Ps::new(now + 1));
+        assert_eq!(caches.access(core, line, Want::Read, Ps::new(now), &mut Effects::default()), Answer::Memory);
+        caches.fill(core, line, Want::Read, Ps::new(now + 1), &mut Effects::default());
     };
     read(&mut caches, 0, Line::new(1), 10);
     read(&mut caches, 0, Line::new(2), 20);

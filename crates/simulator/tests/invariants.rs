@@ -5,7 +5,7 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
 use waykeeper_simulator::caches::cache::Cache;
-use waykeeper_simulator::caches::hierarchy::{Hierarchy, Write};
+use waykeeper_simulator::caches::hierarchy::{Effects, Hierarchy, Write};
 use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
@@ -115,19 +115,19 @@ proptest! {
         let taken = if at_fill { EntryTaken::AtFill } else { EntryTaken::AtRequest };
         let mut hierarchy = hierarchy(seed, ways, taken);
         let mut pending: Vec<Pending> = Vec::new();
-        let mut now = Ps::ZERO;
+        let (mut now, mut effects) = (Ps::ZERO, Effects::default());
         for Action { core, line, want, after, answer_one } in actions {
             now += Ps::new(after);
             // Code and data never share a line here, as in any program: the upper lines are code.
             let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
-            let answer = hierarchy.access(core, line, want, now);
+            let answer = hierarchy.access(core, line, want, now, &mut effects);
             if answer == Answer::Memory {
                 pending.push(Pending { core, line, want });
             }
             check(&hierarchy, &pending);
             if answer_one && !pending.is_empty() {
                 let Pending { core, line, want } = pending.remove(0);
-                hierarchy.fill(core, line, want, now);
+                hierarchy.fill(core, line, want, now, &mut effects);
                 check(&hierarchy, &pending);
             }
         }
@@ -138,21 +138,21 @@ proptest! {
     fn no_change_is_lost(actions in prop::collection::vec(action(), 1..300), seed: u64) {
         let mut hierarchy = hierarchy(seed, 8, EntryTaken::AtRequest);
         let mut changed = [false; 48];
-        let mut now = Ps::ZERO;
+        let (mut now, mut effects) = (Ps::ZERO, Effects::default());
         for Action { core, line, want, after, .. } in actions {
             now += Ps::new(after);
             let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
-            let answer = hierarchy.access(core, line, want, now);
+            let answer = hierarchy.access(core, line, want, now, &mut effects);
             // What makes room may be this very line, before it is read again and changed anew.
-            for Write { line: written, .. } in hierarchy.writes.drain(..) {
+            for Write { line: written, .. } in effects.writes.drain(..) {
                 prop_assert!(changed[written.number() as usize], "{:?} was written without a change", written);
                 changed[written.number() as usize] = false;
             }
             if answer == Answer::Memory {
-                hierarchy.fill(core, line, want, now);
+                hierarchy.fill(core, line, want, now, &mut effects);
             }
             changed[line.number() as usize] |= want == Want::Write;
-            for Write { line: written, .. } in hierarchy.writes.drain(..) {
+            for Write { line: written, .. } in effects.writes.drain(..) {
                 prop_assert!(changed[written.number() as usize], "{:?} was written without a change", written);
                 changed[written.number() as usize] = false;
             }

@@ -8,7 +8,7 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::flags::{DIRTY, Flags, SHARED};
-use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::hierarchy::{Effects, Hierarchy};
 use waykeeper_simulator::caches::node::NodeChild;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::time::Ps;
@@ -113,7 +113,7 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
 
 /// Runs a setup; `each` sees every state.
 fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pending])) {
-    let mut hierarchy = setup.build();
+    let (mut hierarchy, mut effects) = (setup.build(), Effects::default());
     let mut pending: Vec<Pending> = Vec::new();
     let mut before = vec![0; LINES as usize];
     for (now, action) in actions.iter().enumerate() {
@@ -121,7 +121,7 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
         let mut stored = None;
         match *action {
             Action::Access { core, line, want } => {
-                let answer = hierarchy.access(core, line, want, now);
+                let answer = hierarchy.access(core, line, want, now, &mut effects);
                 match answer {
                     Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
                     Answer::Memory => pending.push(Pending { core, line, want }),
@@ -137,12 +137,12 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
             }
             Action::Answer { which } if which < pending.len() => {
                 let Pending { core, line, want } = pending.remove(which);
-                hierarchy.fill(core, line, want, now);
+                hierarchy.fill(core, line, want, now, &mut effects);
                 stored = want.is_store().then_some(line);
             }
             Action::Answer { .. } => {}
             Action::Lock { core, line, level, ways } => {
-                let _ = hierarchy.lock(level, core, line, ways, now);
+                let _ = hierarchy.lock(level, core, line, ways, now, &mut effects);
             }
             Action::Unlock { level } => hierarchy.unlock_all(level),
             Action::Label { core, label } => hierarchy.set_label(core, label),
@@ -151,7 +151,7 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
             Action::Reserve { core, level, ways, back: true } => hierarchy.release_ways(level, core, ways),
         }
         // Changes are not lost, and none comes from nowhere: each is still there, merged into another, or written.
-        let written: Vec<_> = hierarchy.writes.drain(..).map(|write| write.line).collect();
+        let written: Vec<_> = effects.writes.drain(..).map(|write| write.line).collect();
         let after = changes(&hierarchy);
         for number in 0..LINES {
             let line = Line::new(number);

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::flags::{DIRTY, SHARED, label_of};
-use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::hierarchy::{Effects, Hierarchy};
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
@@ -92,11 +92,12 @@ proptest! {
         actions in prop::collection::vec(action(), 1..200),
     ) {
         let (mut hierarchy, mut model) = (setup.build(), Model::new(&setup));
+        let mut effects = Effects::default();
         let mut pending: Vec<(usize, Line, Want)> = Vec::new();
         for action in actions {
             match action {
                 Action::Access { core, line, want } => {
-                    let answer = hierarchy.access(core, line, want, Ps::ZERO);
+                    let answer = hierarchy.access(core, line, want, Ps::ZERO, &mut effects);
                     prop_assert_eq!(answer, model.access(core, line, want), "{:?}", action);
                     match answer {
                         Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
@@ -110,12 +111,12 @@ proptest! {
                 }
                 Action::Answer { which } if which < pending.len() => {
                     let (core, line, want) = pending.remove(which);
-                    hierarchy.fill(core, line, want, Ps::ZERO);
+                    hierarchy.fill(core, line, want, Ps::ZERO, &mut effects);
                     model.fill(core, line, want);
                 }
                 Action::Answer { .. } => {}
                 Action::Lock { core, line, level, ways } => {
-                    let locked = hierarchy.lock(level, core, line, ways, Ps::ZERO).is_ok();
+                    let locked = hierarchy.lock(level, core, line, ways, Ps::ZERO, &mut effects).is_ok();
                     prop_assert_eq!(locked, model.lock(core, line, level, ways), "{:?}", action);
                 }
                 Action::Unlock { level } => {
@@ -138,7 +139,7 @@ proptest! {
                     model.reserve(core, level, ways, back);
                 }
             }
-            let written: Vec<_> = hierarchy.writes.drain(..).map(|write| (write.line, write.label)).collect();
+            let written: Vec<_> = effects.writes.drain(..).map(|write| (write.line, write.label)).collect();
             prop_assert_eq!(written, std::mem::take(&mut model.writes), "writes after {:?}", action);
             compare(&hierarchy, &model)?;
         }

@@ -1,6 +1,6 @@
 //! The caches, the memory and the shared MSHRs, behind all cores.
 
-use crate::caches::hierarchy::Hierarchy;
+use crate::caches::hierarchy::{Effects, Hierarchy};
 use crate::core::shared_mshrs::SharedMshrs;
 use crate::memory::Memory;
 use crate::observe::explain::Explainer;
@@ -10,6 +10,8 @@ use crate::observe::explain::Explainer;
 pub struct World {
     /// Caches and filters.
     pub hierarchy: Hierarchy,
+    /// What accesses have caused outside of the caches since the engine last passed it on.
+    pub effects: Effects,
     /// The memory.
     pub memory: Memory,
     /// Shared caches whose outstanding misses are bounded.
@@ -25,7 +27,7 @@ impl World {
     /// room for a core that waits.
     #[inline(always)]
     pub fn is_settled(&self) -> bool {
-        self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
+        self.effects.disturbed | u32::from(self.has_room) == 0 && self.effects.writes.is_empty()
     }
 
     /// The cores whose turn it may be at a shared cache whose misses are bounded, one bit each.

@@ -27,7 +27,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::bits::bits;
 use crate::caches::allocation::code::Code;
-use crate::caches::hierarchy::{MOST_CORES, Write};
+use crate::caches::hierarchy::{Effects, MOST_CORES, Write};
 use crate::core::mshrs::MOST_MSHRS;
 use crate::core::port::Port;
 use crate::core::tick::RunningTick;
@@ -114,6 +114,7 @@ impl Engine {
         let mut world = World {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
             memory: build::memory(platform, need(&platform.memory, "memory")?, &mut random)?,
+            effects: Effects::default(),
             misses: build::misses(platform),
             has_room: false,
             explainer: None,
@@ -174,14 +175,14 @@ impl Engine {
         let code = self.running.iter().zip(&self.programs);
         self.world.hierarchy.code =
             Code::of(code.flat_map(|(running, program)| running.code(&program.pattern, line_bytes)));
-        (self.blocked, self.world.hierarchy.hears) = (0, 0);
+        (self.blocked, self.world.effects.hears) = (0, 0);
         for (index, program) in self.running.iter_mut().enumerate() {
             if let Some(line) = program.port().waits_for() {
                 self.blocked |= 1 << index;
                 self.waits_for[index] = line;
             }
             if let Running::Tick(tick) = program {
-                self.world.hierarchy.hears |= 1 << tick.port.core;
+                self.world.effects.hears |= 1 << tick.port.core;
             }
         }
     }
@@ -370,14 +371,14 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn pass_on(&mut self, samples: &mut dyn SampleReceiver) {
-        while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
+        while let Some(Write { line, core, label }) = self.world.effects.writes.pop() {
             let source = Requester { core: core as u8, class: label.class, monitor: label.monitor, first: false };
             self.world.memory.write(line, source, self.now);
         }
         if std::mem::take(&mut self.world.has_room) {
             self.retry(None, self.now);
         }
-        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed);
+        let disturbed = std::mem::take(&mut self.world.effects.disturbed);
         if disturbed == 0 {
             return;
         }

@@ -3,6 +3,7 @@
 use waykeeper_platform::CoreId;
 
 use crate::core::placement;
+use crate::core::world::World;
 use crate::engine::programs::Program;
 use crate::engine::{Engine, build};
 use crate::observe::samples::Discard;
@@ -46,14 +47,15 @@ impl Engine {
         if reserved & ways != 0 {
             return Err(Refused::new("region", format!("groups {groups:#x} hold another region")));
         }
-        let before = self.world.hierarchy.clone();
+        let before = (self.world.hierarchy.clone(), self.world.effects.clone());
         let sets = build::sets(&self.platform, at, level)?;
         let lines = sets * u64::from(ways.count_ones());
         let (memory, given) = self.starter.contiguous(lines * self.line_bytes)?;
         let mut held = 0;
         for number in 0..lines {
             let line = memory.line(number * self.line_bytes);
-            held += u64::from(self.world.hierarchy.lock(level, at, line, ways, self.now).is_ok());
+            let World { hierarchy, effects, .. } = &mut self.world;
+            held += u64::from(hierarchy.lock(level, at, line, ways, self.now, effects).is_ok());
         }
         self.world.hierarchy.reserve_ways(level, at, ways);
         let refused = match held {
@@ -61,7 +63,7 @@ impl Engine {
             _ => self.everyone_has_ways("region", level),
         };
         if let Err(refused) = refused {
-            self.world.hierarchy = before;
+            (self.world.hierarchy, self.world.effects) = before;
             self.starter.take_back(given);
             return Err(refused);
         }

@@ -6,6 +6,7 @@ use crate::caches::hierarchy::NotLocked;
 use crate::core::front::Front;
 use crate::core::front::translation::Side;
 use crate::core::program::EventLine;
+use crate::core::world::World;
 use crate::engine::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::running::Running;
 use crate::engine::{Engine, build, start};
@@ -247,7 +248,8 @@ impl Engine {
         }
         let mask = ways_of_groups(&lock.groups, count, ways);
         for (number, line) in lines.iter().enumerate() {
-            if let Err(why) = self.world.hierarchy.lock(lock.level, core, *line, mask, self.now) {
+            let World { hierarchy, effects, .. } = &mut self.world;
+            if let Err(why) = hierarchy.lock(lock.level, core, *line, mask, self.now, effects) {
                 let why = self.why_not_locked(why, lock, core, lines.len(), mask);
                 return refuse(format!("line {number} of {} was not locked: {why}", lines.len()));
             }

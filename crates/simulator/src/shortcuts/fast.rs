@@ -4,6 +4,7 @@ use waykeeper_platform::Platform;
 use waykeeper_workload::{Operation, Pattern};
 
 use crate::core::placement::Course as Memory;
+use crate::core::world::World;
 use crate::engine::Engine;
 use crate::engine::build::kind_of;
 use crate::engine::controls::TARGET_CLASS;
@@ -200,7 +201,7 @@ impl Engine {
             let (first, last) = self.iterations(program, *walked);
             let began = self.lines_of_steps(program, first..=last);
             for line in skip.lost(walker, began.into_iter(), (last, *steps), own_sets as u64) {
-                self.world.hierarchy.push_out(core, line, self.now);
+                self.world.hierarchy.push_out(core, line, self.now, &mut self.world.effects);
                 self.forget_unneeded(program, line, needed);
             }
         }
@@ -226,9 +227,9 @@ impl Engine {
 
     /// Shared caches forget what a neighbour left in a line's set, unless the target's passes need it.
     fn forget_unneeded(&mut self, program: usize, line: Line, needed: &[Line]) {
-        let hierarchy = &mut self.world.hierarchy;
+        let World { hierarchy, effects, .. } = &mut self.world;
         if !needed.iter().any(|needed| hierarchy.share_a_set(*needed, line)) {
-            hierarchy.forget_set(self.running[program].core(), line, TARGET_CLASS, self.now);
+            hierarchy.forget_set(self.running[program].core(), line, TARGET_CLASS, self.now, effects);
         }
     }
 
@@ -263,7 +264,8 @@ impl Engine {
             for line in tick.seldom_lines(&self.world).to_vec() {
                 for (walker, ((walker_core, from), steps)) in walks.iter().zip(steps).enumerate() {
                     let fills = |sets| skip.passes(walker, (*from, *steps), line, sets);
-                    self.world.hierarchy.make_room(core, line, (*walker_core, chances), fills, self.now);
+                    let World { hierarchy, effects, .. } = &mut self.world;
+                    hierarchy.make_room(core, line, (*walker_core, chances), fills, self.now, effects);
                 }
             }
             let hierarchy = &self.world.hierarchy;

@@ -115,12 +115,12 @@ fn store_run(program: &mut Program, touch: Touch, world: &mut World) -> Option<W
 /// takes time to change, stays away.
 fn bring(program: &Program, line: Line, want: Want, world: &mut World) -> Answer {
     let (core, now) = (program.port.core, program.now);
-    let answer = world.hierarchy.access(core, line, want, now);
+    let answer = world.hierarchy.access(core, line, want, now, &mut world.effects);
     if answer == Answer::Memory {
         world.memory.forward(line, false);
-        world.hierarchy.fill(core, line, want, now);
+        world.hierarchy.fill(core, line, want, now, &mut world.effects);
     }
-    while let Some(write) = world.hierarchy.writes.pop() {
+    while let Some(write) = world.effects.writes.pop() {
         world.memory.forward(write.line, true);
     }
     answer

@@ -3,7 +3,7 @@
 use waykeeper_platform::{Allocation, Replacement};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
-use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::hierarchy::{Effects, Hierarchy};
 use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::Private;
 use waykeeper_simulator::caches::shared_level::SharedLevel;
@@ -20,9 +20,9 @@ fn four_ways() -> Hierarchy {
 }
 
 fn read(caches: &mut Hierarchy, core: usize, line: u32) -> Answer {
-    let answer = caches.access(core, Line::new(line), Want::Read, Ps::ZERO);
+    let answer = caches.access(core, Line::new(line), Want::Read, Ps::ZERO, &mut Effects::default());
     if answer == Answer::Memory {
-        caches.fill(core, Line::new(line), Want::Read, Ps::ZERO);
+        caches.fill(core, Line::new(line), Want::Read, Ps::ZERO, &mut Effects::default());
     }
     answer
 }
@@ -89,7 +89,7 @@ fn a_core_that_moves_to_another_class_fills_its_ways_and_leaves_its_old_lines_to
 fn reserved_ways_are_nobodys_until_they_are_released() {
     let mut caches = four_ways();
     for (line, ways) in [(11, 0b0001), (12, 0b0010)] {
-        assert_eq!(caches.lock(3, 0, Line::new(line), ways, Ps::ZERO), Ok(()));
+        assert_eq!(caches.lock(3, 0, Line::new(line), ways, Ps::ZERO, &mut Effects::default()), Ok(()));
     }
     caches.reserve_ways(3, 0, 0b0011);
     read_all(&mut caches, 1, 21..=24);

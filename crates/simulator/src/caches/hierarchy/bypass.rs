@@ -4,20 +4,20 @@ use crate::caches::access::{Answer, Want};
 use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::transaction::Transaction;
-use crate::caches::hierarchy::{Hierarchy, Write};
+use crate::caches::hierarchy::{Effects, Hierarchy, Write};
 use crate::line::Line;
 use crate::time::Ps;
 
 impl Hierarchy {
     /// A prefetch, a read of a page walk, a streamed store, or a store of a core whose first level takes no line for it.
     #[inline(never)]
-    pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: Ps) -> Answer {
-        let by = &Transaction::new(core, now);
+    pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: Ps, effects: &mut Effects) -> Answer {
+        let by = &mut Transaction::new(core, now, effects);
         let to = self.destination(core, want);
         match want {
-            Want::Read | Want::Fetch => self.access(core, line, want, now),
-            Want::Update => self.access(core, line, Want::Write, now),
-            Want::Prefetch { .. } | Want::Walk if to == To::First => self.access(core, line, Want::Read, now),
+            Want::Read | Want::Fetch => self.access(core, line, want, now, effects),
+            Want::Update => self.access(core, line, Want::Write, now, effects),
+            Want::Prefetch { .. } | Want::Walk if to == To::First => self.access(core, line, Want::Read, now, effects),
             Want::Prefetch { .. } | Want::Walk => match (self.held_by(core, line), to) {
                 (Some(answer), _) => {
                     if answer == Answer::L2 && want == Want::Walk {
@@ -52,7 +52,7 @@ impl Hierarchy {
     }
 
     /// A store to a line that the core holds; it stays in its level.
-    fn store_in_place(&mut self, by: &Transaction, line: Line) -> Answer {
+    fn store_in_place(&mut self, by: &mut Transaction<'_>, line: Line) -> Answer {
         let private = &mut self.cores[by.core];
         let add = private.adds(true);
         if let Some(place) = private.l1d.find(line) {
@@ -70,7 +70,7 @@ impl Hierarchy {
     /// A store that goes on outward at once, from a line that the first level holds: to the first cache that has the
     /// line, or to memory.
     #[inline(never)]
-    pub(super) fn store_through(&mut self, by: &Transaction, line: Line) {
+    pub(super) fn store_through(&mut self, by: &mut Transaction<'_>, line: Line) {
         let core = by.core;
         if let Some(l2) = &mut self.cores[core].l2
             && let Some(place) = l2.cache.find(line)
@@ -84,11 +84,11 @@ impl Hierarchy {
                 return shared.cache.mark(place, DIRTY);
             }
         }
-        self.writes.push(Write { line, core, label: self.label(core) });
+        by.effects.writes.push(Write { line, core, label: self.label(core) });
     }
 
     /// A store to a line that the cache of a stop has, and no core inside.
-    pub(super) fn write_in_place(&mut self, by: &Transaction, line: Line, want: Want, at: usize) -> Answer {
+    pub(super) fn write_in_place(&mut self, by: &mut Transaction<'_>, line: Line, want: Want, at: usize) -> Answer {
         let node = self.routes[by.core].stops()[at].node();
         let shared = self.nodes[node].cache.as_mut().expect("it has the line");
         let place = shared.cache.find(line).expect("it has the line");
@@ -103,10 +103,10 @@ impl Hierarchy {
 
     /// A line that no cache has is written in full.
     #[inline(never)]
-    pub(super) fn write_without_reading(&mut self, by: &Transaction, line: Line, to: To) -> Answer {
+    pub(super) fn write_without_reading(&mut self, by: &mut Transaction<'_>, line: Line, to: To) -> Answer {
         let core = by.core;
         if to == To::Memory {
-            self.writes.push(Write { line, core, label: self.label(core) });
+            by.effects.writes.push(Write { line, core, label: self.label(core) });
             return Answer::Sent;
         }
         let all = self.routes[core].stops().len();

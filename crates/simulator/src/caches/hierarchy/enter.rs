@@ -13,7 +13,15 @@ impl Hierarchy {
     /// A line comes from outside of the first `from` stops of a core, with these flags, and goes to where it is wanted.
     /// Entries in filters are taken.
     #[inline(never)]
-    pub(super) fn enter(&mut self, by: &Transaction, line: Line, mut flags: Flags, want: Want, to: To, from: usize) {
+    pub(super) fn enter(
+        &mut self,
+        by: &mut Transaction<'_>,
+        line: Line,
+        mut flags: Flags,
+        want: Want,
+        to: To,
+        from: usize,
+    ) {
         let changed = if want.is_store() { DIRTY } else { 0 };
         if want.is_store() && flags & SHARED != 0 {
             self.own(by, line);
@@ -41,7 +49,15 @@ impl Hierarchy {
     /// Puts a line into the caches that it passes on its way in. False if it must not go further: a cache that must have
     /// what lies inside it has no way for it.
     #[inline(never)]
-    fn pass_stops(&mut self, by: &Transaction, line: Line, flags: &mut Flags, want: Want, to: To, from: usize) -> bool {
+    fn pass_stops(
+        &mut self,
+        by: &mut Transaction<'_>,
+        line: Line,
+        flags: &mut Flags,
+        want: Want,
+        to: To,
+        from: usize,
+    ) -> bool {
         let (core, code) = (by.core, want == Want::Fetch);
         for at in (to.first()..from).rev() {
             let node = self.routes[core].stops()[at].node();
@@ -59,7 +75,10 @@ impl Hierarchy {
             let ways = shared.ways.of(class_of(carried))[usize::from(code)];
             match shared.insert(line, carried, ways, &mut self.random) {
                 None => {}
-                Some(out) if out.line != line => self.evicted(by, node, core, out, self.pushed_out(by)),
+                Some(out) if out.line != line => {
+                    let cause = self.pushed_out(by);
+                    self.evicted(by, node, core, out, cause);
+                }
                 Some(mut out) => {
                     // Every way that it may fill is locked.
                     let (level, inclusive) = (shared.level, shared.is_inclusive());
@@ -86,7 +105,7 @@ impl Hierarchy {
 
     /// Lines leave a core for one that came in.
     #[inline(always)]
-    pub(super) fn send_off(&mut self, by: &Transaction) {
+    pub(super) fn send_off(&mut self, by: &mut Transaction<'_>) {
         while let Some(out) = self.leaving.next() {
             self.leave_core(by, out, Cause::Own);
         }

@@ -4,8 +4,8 @@ use waykeeper_platform::Allocation;
 
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, HELD, class_of};
-use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::transaction::Transaction;
+use crate::caches::hierarchy::{Effects, Hierarchy};
 use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::Displaced;
 use crate::line::Line;
@@ -28,8 +28,8 @@ impl Hierarchy {
 
     /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
     /// any of them.
-    pub fn push_out(&mut self, core: usize, line: Line, now: Ps) {
-        let by = &Transaction::new(core, now);
+    pub fn push_out(&mut self, core: usize, line: Line, now: Ps, effects: &mut Effects) {
+        let by = &mut Transaction::new(core, now, effects);
         let private = &self.cores[core];
         let last = private.last();
         let in_first = private.l1d.held_with(line).filter(|held| last.same_set(held.line, line));
@@ -90,8 +90,9 @@ impl Hierarchy {
         (walker, chances): (usize, [f64; 2]),
         fills: impl Fn(u64) -> bool,
         now: Ps,
+        effects: &mut Effects,
     ) {
-        let by = &Transaction::new(walker, now);
+        let by = &mut Transaction::new(walker, now, effects);
         let route = self.routes[core];
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
@@ -124,8 +125,8 @@ impl Hierarchy {
     }
 
     /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.
-    pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: Ps) {
-        let by = &Transaction::new(core, now);
+    pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: Ps, effects: &mut Effects) {
+        let by = &mut Transaction::new(core, now, effects);
         let route = self.routes[core];
         for stop in route.stops() {
             let at = &mut self.nodes[stop.node()];

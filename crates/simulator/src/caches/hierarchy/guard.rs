@@ -4,11 +4,11 @@ use waykeeper_platform::Inclusion;
 
 use crate::caches::access::Want;
 use crate::caches::allocation::class_ways::{ClassWays, Ways};
-use crate::caches::cache::Cache;
-use crate::caches::flags::{DIRTY, class_of, label_of};
+use crate::caches::cache::{Cache, Evicted};
+use crate::caches::flags::class_of;
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::transaction::Transaction;
-use crate::caches::hierarchy::{Hierarchy, Write};
+use crate::caches::hierarchy::{Effects, Hierarchy};
 use crate::caches::node::NodeChild;
 use crate::caches::shared_level::SharedLevel;
 use crate::line::Line;
@@ -55,7 +55,15 @@ impl Hierarchy {
     ///
     /// # Errors
     /// Why it was not locked; nothing has changed but where copies of the line lie.
-    pub fn lock(&mut self, level: u8, core: usize, line: Line, ways: u32, now: Ps) -> Result<(), NotLocked> {
+    pub fn lock(
+        &mut self,
+        level: u8,
+        core: usize,
+        line: Line,
+        ways: u32,
+        now: Ps,
+        effects: &mut Effects,
+    ) -> Result<(), NotLocked> {
         let to = match self.cores[core].l2.as_ref().filter(|_| level == 2) {
             Some(l2) if l2.inclusion == Inclusion::ExclusiveOfL1d => return Err(NotLocked::GivesAway),
             Some(_) => To::Second,
@@ -73,7 +81,7 @@ impl Hierarchy {
         if self.is_in_flight(line) {
             return Err(NotLocked::InFlight);
         }
-        let by = &Transaction::new(core, now);
+        let by = &mut Transaction::new(core, now, effects);
         self.flush(by, line);
         if let Some(touched) = &mut self.sharers {
             touched.add(line, core);
@@ -149,12 +157,10 @@ impl Hierarchy {
     }
 
     /// Takes a line out of all data and unified caches; what was changed is written to memory, on the way of a core.
-    fn flush(&mut self, by: &Transaction, line: Line) {
+    fn flush(&mut self, by: &mut Transaction<'_>, line: Line) {
         // The last node is that of all cores.
         let flags = self.take_out(by, NodeChild::Node(self.nodes.len() - 1), line, Cause::Write, false);
-        if flags & DIRTY != 0 {
-            self.writes.push(Write { line, core: by.core, label: label_of(flags) });
-        }
+        by.effects.write_to_memory(by.core, Evicted { line, flags });
     }
 
     /// Whether an access is answered by a cache of the core up to a level.

@@ -4,9 +4,9 @@ use waykeeper_platform::Allocation;
 
 use crate::caches::allocation::rule::{Outward, on_way_out};
 use crate::caches::cache::Evicted;
-use crate::caches::flags::{DIRTY, Flags, HELD, LABEL, SHARED, WATCHED, class_of, label_of, merged};
+use crate::caches::flags::{DIRTY, Flags, HELD, LABEL, SHARED, WATCHED, class_of, merged};
+use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::transaction::Transaction;
-use crate::caches::hierarchy::{Hierarchy, Write};
 use crate::caches::node::{InterconnectNode, Stop};
 use crate::caches::shared_level::SharedLevel;
 use crate::observe::losses::Cause;
@@ -17,7 +17,7 @@ const CARRIED: Flags = WATCHED | LABEL;
 impl Hierarchy {
     /// A line leaves a core's caches by replacement, or did not get into them for this reason.
     #[inline]
-    pub(super) fn leave_core(&mut self, by: &Transaction, out: Evicted, cause: Cause) {
+    pub(super) fn leave_core(&mut self, by: &mut Transaction<'_>, out: Evicted, cause: Cause) {
         if out.line >= self.on_chip_from {
             // The RAM is next, and takes a change without anyone's waiting for it.
             return;
@@ -36,7 +36,7 @@ impl Hierarchy {
 
     /// A line is no longer in a unit of a node, and may go to the share of `core` there.
     #[inline(always)]
-    fn leave_unit(&mut self, by: &Transaction, stop: Stop, core: usize, out: Evicted) {
+    fn leave_unit(&mut self, by: &mut Transaction<'_>, stop: Stop, core: usize, out: Evicted) {
         let left = match &mut self.nodes[stop.node()].filter {
             Some(filter) => filter.entries.drop_owner(out.line, stop.unit),
             None => self.holders(stop.node(), out.line, stop.unit),
@@ -47,13 +47,20 @@ impl Hierarchy {
     /// The same as [`Hierarchy::arrive`], for lines that come there seldom.
     #[cold]
     #[inline(never)]
-    pub(super) fn arrive_seldom(&mut self, by: &Transaction, node: usize, core: usize, out: Evicted, left: u32) {
+    pub(super) fn arrive_seldom(
+        &mut self,
+        by: &mut Transaction<'_>,
+        node: usize,
+        core: usize,
+        out: Evicted,
+        left: u32,
+    ) {
         self.arrive(by, node, core, out, left);
     }
 
     /// A line arrives at a node from inside, where the units `left` still hold it.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, by: &Transaction, node: usize, core: usize, out: Evicted, left: u32) {
+    pub(super) fn arrive(&mut self, by: &mut Transaction<'_>, node: usize, core: usize, out: Evicted, left: u32) {
         let at = &mut self.nodes[node];
         let outer = at.outer;
         let Some(shared) = &mut at.cache else {
@@ -95,7 +102,7 @@ impl Hierarchy {
 
     /// A node's cache takes a line, into the ways of the class of who brought it in.
     #[inline(always)]
-    pub(super) fn allocate(&mut self, by: &Transaction, node: usize, core: usize, line: Evicted) {
+    pub(super) fn allocate(&mut self, by: &mut Transaction<'_>, node: usize, core: usize, line: Evicted) {
         self.shared_counts.allocations += 1;
         let shared = self.nodes[node].cache.as_mut().expect("the node has a cache");
         let flags = line.flags & (DIRTY | SHARED | CARRIED);
@@ -109,13 +116,13 @@ impl Hierarchy {
 
     /// Why a line goes that makes room for what a core does, as a watched core sees it.
     #[inline]
-    pub(super) fn pushed_out(&self, by: &Transaction) -> Cause {
+    pub(super) fn pushed_out(&self, by: &Transaction<'_>) -> Cause {
         if self.losses.watches(by.core) { Cause::Own } else { Cause::Neighbour }
     }
 
     /// A node's cache lost a line by replacement, or did not take it, for this reason.
     #[inline(always)]
-    pub(super) fn evicted(&mut self, by: &Transaction, node: usize, core: usize, out: Evicted, cause: Cause) {
+    pub(super) fn evicted(&mut self, by: &mut Transaction<'_>, node: usize, core: usize, out: Evicted, cause: Cause) {
         let takes_inward = self.nodes[node].cache.as_ref().is_none_or(SharedLevel::takes_inward);
         if takes_inward || out.flags & (WATCHED | SHARED) != 0 {
             self.evicted_from_many(by, node, core, out, cause);
@@ -127,7 +134,14 @@ impl Hierarchy {
 
     /// The same where cores may have the line, or somebody asks why it went.
     #[inline(never)]
-    fn evicted_from_many(&mut self, by: &Transaction, node: usize, core: usize, mut out: Evicted, cause: Cause) {
+    fn evicted_from_many(
+        &mut self,
+        by: &mut Transaction<'_>,
+        node: usize,
+        core: usize,
+        mut out: Evicted,
+        cause: Cause,
+    ) {
         let shared = self.nodes[node].cache.as_ref().expect("the node has a cache");
         if out.flags & WATCHED != 0 {
             self.lost(by, out.line, cause, shared.level);
@@ -150,29 +164,21 @@ impl Hierarchy {
 
     /// A line is no longer in a node's cache, nor further in.
     #[inline(always)]
-    pub(super) fn leave_node(&mut self, by: &Transaction, node: usize, core: usize, out: Evicted) {
-        let Some(stop) = self.nodes[node].outer else { return self.write_to_memory(core, out) };
+    pub(super) fn leave_node(&mut self, by: &mut Transaction<'_>, node: usize, core: usize, out: Evicted) {
+        let Some(stop) = self.nodes[node].outer else { return by.effects.write_to_memory(core, out) };
         match &mut self.nodes[stop.node()] {
             // Behind this filter is the memory, whoever else has the line.
             InterconnectNode { cache: None, filter: Some(filter), outer: None, .. } => {
                 filter.entries.drop_owner(out.line, stop.unit);
-                self.write_to_memory(core, out);
+                by.effects.write_to_memory(core, out);
             }
             _ => self.leave_unit(by, stop, core, out),
         }
     }
 
-    /// A line that no cache further out has leaves for the memory, if it was changed.
-    #[inline(always)]
-    fn write_to_memory(&mut self, core: usize, out: Evicted) {
-        if out.flags & DIRTY != 0 {
-            self.writes.push(Write { line: out.line, core, label: label_of(out.flags) });
-        }
-    }
-
     /// A change goes outward from a place that keeps its copy, or need not be asked: to the next cache that has the line
     /// or takes lines inward, or to memory.
-    pub(super) fn write_back(&mut self, by: &Transaction, outer: Option<Stop>, core: usize, out: Evicted) {
+    pub(super) fn write_back(&mut self, by: &mut Transaction<'_>, outer: Option<Stop>, core: usize, out: Evicted) {
         if out.flags & DIRTY != 0 {
             self.write_out(by, outer, core, out);
         }
@@ -180,7 +186,7 @@ impl Hierarchy {
 
     #[cold]
     #[inline(never)]
-    fn write_out(&mut self, by: &Transaction, mut outer: Option<Stop>, core: usize, out: Evicted) {
+    fn write_out(&mut self, by: &mut Transaction<'_>, mut outer: Option<Stop>, core: usize, out: Evicted) {
         while let Some(stop) = outer {
             let at = &mut self.nodes[stop.node()];
             if let Some(shared) = &mut at.cache {
@@ -193,6 +199,6 @@ impl Hierarchy {
             }
             outer = at.outer;
         }
-        self.write_to_memory(core, out);
+        by.effects.write_to_memory(core, out);
     }
 }

@@ -14,13 +14,13 @@ impl Hierarchy {
     /// The same as [`Hierarchy::lose_entry`], where that happens seldom.
     #[cold]
     #[inline(never)]
-    pub(super) fn lose_entry_seldom(&mut self, by: &Transaction, node: usize, out: Displaced) {
+    pub(super) fn lose_entry_seldom(&mut self, by: &mut Transaction<'_>, node: usize, out: Displaced) {
         self.lose_entry(by, node, out);
     }
 
     /// A node's filter needs the entry of a line: everything further in loses it.
     #[inline(always)]
-    pub(super) fn lose_entry(&mut self, by: &Transaction, node: usize, out: Displaced) {
+    pub(super) fn lose_entry(&mut self, by: &mut Transaction<'_>, node: usize, out: Displaced) {
         let at = &mut self.nodes[node];
         let cause = match at.cache.is_some() {
             true => {
@@ -63,7 +63,7 @@ impl Hierarchy {
 
     /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Returns the
     /// flags of the copies there.
-    pub(super) fn lose_inside(&mut self, by: &Transaction, node: usize, out: Evicted) -> Flags {
+    pub(super) fn lose_inside(&mut self, by: &mut Transaction<'_>, node: usize, out: Evicted) -> Flags {
         let units = self.give_up_entry(node, out.line, true);
         self.take_out_of_units(by, node, units, out.line, Cause::Inclusion, true)
     }
@@ -80,7 +80,15 @@ impl Hierarchy {
 
     #[cold]
     #[inline(never)]
-    fn take_out_of_units(&mut self, by: &Transaction, node: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
+    fn take_out_of_units(
+        &mut self,
+        by: &mut Transaction<'_>,
+        node: usize,
+        units: u32,
+        line: Line,
+        cause: Cause,
+        code: bool,
+    ) -> Flags {
         let mut flags = 0;
         for unit in bits(units) {
             flags = merged(flags, self.take_out(by, self.nodes[node].units[unit], line, cause, code));
@@ -90,14 +98,28 @@ impl Hierarchy {
 
     /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true or where an
     /// inclusive cache loses it; returns the flags of its copies.
-    pub(super) fn take_out(&mut self, by: &Transaction, unit: NodeChild, line: Line, cause: Cause, code: bool) -> Flags {
+    pub(super) fn take_out(
+        &mut self,
+        by: &mut Transaction<'_>,
+        unit: NodeChild,
+        line: Line,
+        cause: Cause,
+        code: bool,
+    ) -> Flags {
         match unit {
             NodeChild::Core(core) => self.take_out_of_core(by, core, line, cause, code),
             NodeChild::Node(inner) => self.take_out_of_node(by, inner, line, cause, code),
         }
     }
 
-    fn take_out_of_node(&mut self, by: &Transaction, node: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
+    fn take_out_of_node(
+        &mut self,
+        by: &mut Transaction<'_>,
+        node: usize,
+        line: Line,
+        cause: Cause,
+        mut code: bool,
+    ) -> Flags {
         let mut flags = 0;
         if let Some(shared) = &mut self.nodes[node].cache
             && let Some(had) = shared.remove(line)
@@ -114,13 +136,20 @@ impl Hierarchy {
     }
 
     #[inline(always)]
-    fn take_out_of_core(&mut self, by: &Transaction, core: usize, line: Line, cause: Cause, code: bool) -> Flags {
+    fn take_out_of_core(
+        &mut self,
+        by: &mut Transaction<'_>,
+        core: usize,
+        line: Line,
+        cause: Cause,
+        code: bool,
+    ) -> Flags {
         if code && self.cores[core].l1i.remove(line).is_some() {
-            self.disturb(core);
+            by.effects.disturb(core);
         }
         let Some(had) = self.cores[core].invalidate(line) else { return 0 };
         self.counts[core].lost(cause);
-        self.disturb(core);
+        by.effects.disturb(core);
         if self.losses.watches(core) {
             self.lost(by, line, cause, 0);
         }
@@ -130,7 +159,7 @@ impl Hierarchy {
     /// A line of a watched core went from its private caches (level 0) or a shared one.
     #[cold]
     #[inline(never)]
-    pub(super) fn lost(&mut self, by: &Transaction, line: Line, cause: Cause, level: u8) {
+    pub(super) fn lost(&mut self, by: &mut Transaction<'_>, line: Line, cause: Cause, level: u8) {
         self.losses.add(Lost { line, cause, level, by: by.core, at: by.now.get() });
     }
 }

@@ -9,6 +9,7 @@
 //! are asked. A line that two cores read is clean in both: its changes go to the node where their ways meet.
 
 mod bypass;
+mod effects;
 mod enter;
 mod forget;
 mod guard;
@@ -29,7 +30,7 @@ use waykeeper_workload::Xorshift;
 use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
 use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
-use crate::caches::node::{InterconnectNode, HierarchyPlan, Route, connect};
+use crate::caches::node::{HierarchyPlan, InterconnectNode, Route, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
@@ -41,6 +42,7 @@ use in_flight::InFlight;
 use sharers::Sharers;
 use transaction::Transaction;
 
+pub use effects::{Effects, Write};
 pub use guard::NotLocked;
 use levels::{Levels, To};
 pub use passed::Passed;
@@ -48,17 +50,6 @@ pub use straight::Straight;
 
 /// The most cores: the filters tell so many apart.
 pub const MOST_CORES: usize = 31;
-
-/// A line on its way to memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Write {
-    /// Which line.
-    pub line: Line,
-    /// A core inside of every cache that it came through.
-    pub core: usize,
-    /// Of who brought it in.
-    pub label: Label,
-}
 
 /// All caches and the filters that track them.
 #[derive(Debug, Clone)]
@@ -93,12 +84,6 @@ pub struct Hierarchy {
     pub losses: Losses,
     /// Lines from here on lie in the on-chip RAM.
     on_chip_from: Line,
-    /// Lines to be written to memory since this was last emptied.
-    pub writes: Vec<Write>,
-    /// Cores that lost a line since this was last cleared, one bit each, of the cores in `hears`.
-    pub disturbed: u32,
-    /// The cores for which that is recorded, one bit each: all, unless somebody says so.
-    pub hears: u32,
     /// Counts by core.
     pub counts: Vec<CoreCounters>,
     /// Counts of what is shared.
@@ -131,9 +116,6 @@ impl Hierarchy {
             back_invalidated: None,
             losses: Losses::default(),
             on_chip_from: Line::EMPTY,
-            writes: Vec::new(),
-            disturbed: 0,
-            hears: u32::MAX,
             counts: vec![CoreCounters::default(); cores.len()],
             shared_counts: SharedCounters::default(),
             random: Xorshift::new(seed),
@@ -144,9 +126,10 @@ impl Hierarchy {
     }
 
     /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::InFlight`] or busy, the line is then
-    /// where the access wants it, unless every way that it may fill there is locked.
+    /// where the access wants it, unless every way that it may fill there is locked. What it causes outside of the caches
+    /// is added to `effects`, here and wherever they are an argument.
     #[inline(never)]
-    pub fn access(&mut self, core: usize, line: Line, want: Want, now: Ps) -> Answer {
+    pub fn access(&mut self, core: usize, line: Line, want: Want, now: Ps, effects: &mut Effects) -> Answer {
         let private = &mut self.cores[core];
         let found = match want {
             Want::Read => private.data(line, 0, &mut self.leaving, &mut self.random),
@@ -155,27 +138,27 @@ impl Hierarchy {
                 let add = private.adds(true);
                 private.data(line, add, &mut self.leaving, &mut self.random)
             }
-            _ => return self.bypass(core, line, want, now),
+            _ => return self.bypass(core, line, want, now, effects),
         };
         let (answer, flags) = match found {
             Found::L1(flags) => (Answer::L1, flags),
             Found::L2(flags) => {
-                self.send_off(&Transaction::new(core, now));
+                self.send_off(&mut Transaction::new(core, now, effects));
                 (Answer::L2, flags)
             }
             Found::Nowhere => {
-                return self.miss(&Transaction::new(core, now), line, want, self.destination(core, want));
+                return self.miss(&mut Transaction::new(core, now, effects), line, want, self.destination(core, want));
             }
         };
         if want == Want::Write {
-            self.stored(&Transaction::new(core, now), line, flags);
+            self.stored(&mut Transaction::new(core, now, effects), line, flags);
         }
         answer
     }
 
     /// A request that the core's own caches could not answer.
     #[inline(always)]
-    fn miss(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
+    fn miss(&mut self, by: &mut Transaction<'_>, line: Line, want: Want, to: To) -> Answer {
         if self.losses.watches(by.core) {
             self.watched_miss(by, line, want, to)
         } else {
@@ -184,7 +167,7 @@ impl Hierarchy {
     }
 
     #[inline(never)]
-    fn watched_miss(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
+    fn watched_miss(&mut self, by: &mut Transaction<'_>, line: Line, want: Want, to: To) -> Answer {
         let cause = self.losses.cause(line);
         let answer = self.request(by, line, want, to);
         let demanded = matches!(want, Want::Read | Want::Write | Want::Fetch | Want::Walk);
@@ -194,15 +177,9 @@ impl Hierarchy {
         answer
     }
 
-    /// A core has lost a line, or has it no longer for itself.
-    #[inline(always)]
-    fn disturb(&mut self, core: usize) {
-        self.disturbed |= 1 << core & self.hears;
-    }
-
     /// A core has changed a line whose copy here had these flags.
     #[inline]
-    fn stored(&mut self, by: &Transaction, line: Line, flags: Flags) {
+    fn stored(&mut self, by: &mut Transaction<'_>, line: Line, flags: Flags) {
         if flags & SHARED != 0 {
             self.own(by, line);
         }
@@ -214,13 +191,13 @@ impl Hierarchy {
     /// Memory has answered a request. The line goes where `want` wants it, which may be further in than the request did.
     #[cold]
     #[inline(never)]
-    pub fn fill(&mut self, core: usize, line: Line, want: Want, now: Ps) {
+    pub fn fill(&mut self, core: usize, line: Line, want: Want, now: Ps, effects: &mut Effects) {
         let mut to = self.destination(core, want);
         if to == To::Memory {
             return;
         }
         self.in_flight.remove(line);
-        let by = &Transaction::new(core, now);
+        let by = &mut Transaction::new(core, now, effects);
         let route = self.routes[core];
         for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
             let settled = match &mut self.nodes[stop.node()].filter {
@@ -290,7 +267,5 @@ impl Hierarchy {
 /// The bits that decide whether lines compete for entries: all of them where there is no filter.
 fn competing_bits(nodes: &[InterconnectNode]) -> Option<u32> {
     let filters = nodes.iter().filter_map(|node| node.filter.as_ref());
-    filters
-        .map(|filter| filter.entries.linear_sets())
-        .try_fold(u32::MAX, |bits, sets| Some(bits & (sets? - 1) as u32))
+    filters.map(|filter| filter.entries.linear_sets()).try_fold(u32::MAX, |bits, sets| Some(bits & (sets? - 1) as u32))
 }

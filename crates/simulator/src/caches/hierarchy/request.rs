@@ -13,7 +13,7 @@ use crate::line::Line;
 
 impl Hierarchy {
     /// Asks node after node, changing nothing on the way, and acts on the first that knows the line.
-    pub(super) fn request(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
+    pub(super) fn request(&mut self, by: &mut Transaction<'_>, line: Line, want: Want, to: To) -> Answer {
         let core = by.core;
         if line >= self.on_chip_from {
             return self.take_from_on_chip_ram(by, line, want);
@@ -81,7 +81,7 @@ impl Hierarchy {
 
     /// The first level takes a line of the on-chip RAM.
     #[inline(never)]
-    fn take_from_on_chip_ram(&mut self, by: &Transaction, line: Line, want: Want) -> Answer {
+    fn take_from_on_chip_ram(&mut self, by: &mut Transaction<'_>, line: Line, want: Want) -> Answer {
         let Self { leaving, random, .. } = self;
         let private = &mut self.cores[by.core];
         match want {
@@ -97,13 +97,12 @@ impl Hierarchy {
 
     /// The cache of a stop has the line, and nobody inside.
     #[inline(never)]
-    fn take_from_cache(&mut self, by: &Transaction, line: Line, want: Want, to: To, at: usize) -> Answer {
+    fn take_from_cache(&mut self, by: &mut Transaction<'_>, line: Line, want: Want, to: To, at: usize) -> Answer {
         let node = self.routes[by.core].stops()[at].node();
         if stores_in_place(want, to) {
             return self.write_in_place(by, line, want, at);
         }
-        let giving = Transaction { gives: Some((node, line)), ..*by };
-        if let Err(busy) = self.take_entries(&giving, line, to.tracked_from(), at + 1) {
+        if let Err(busy) = self.take_entries(&mut by.giving(node, line), line, to.tracked_from(), at + 1) {
             return busy;
         }
         let alone = self.nodes[node].alone;
@@ -128,7 +127,15 @@ impl Hierarchy {
 
     /// Units at a stop hold the line: from now on it is shared, unless it is to be changed.
     #[inline(never)]
-    fn take_from_others(&mut self, by: &Transaction, line: Line, want: Want, to: To, at: usize, units: u32) -> Answer {
+    fn take_from_others(
+        &mut self,
+        by: &mut Transaction<'_>,
+        line: Line,
+        want: Want,
+        to: To,
+        at: usize,
+        units: u32,
+    ) -> Answer {
         if stores_in_place(want, to) {
             self.take_away_elsewhere(by, line);
             return self.request(by, line, want, to);
@@ -155,7 +162,13 @@ impl Hierarchy {
     }
 
     /// Takes entries for a line in the filters from the stop `first` to before the stop `end`; none if one has no room.
-    pub(super) fn take_entries(&mut self, by: &Transaction, line: Line, first: usize, end: usize) -> Result<(), Answer> {
+    pub(super) fn take_entries(
+        &mut self,
+        by: &mut Transaction<'_>,
+        line: Line,
+        first: usize,
+        end: usize,
+    ) -> Result<(), Answer> {
         for at in first..end {
             let stop = self.routes[by.core].stops()[at];
             if !self.take_entry(by, stop, line, false) {
@@ -172,7 +185,7 @@ impl Hierarchy {
 
     /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.
     #[inline(never)]
-    pub(super) fn give_back_entries(&mut self, by: &Transaction, line: Line, first: usize, end: usize) {
+    pub(super) fn give_back_entries(&mut self, by: &Transaction<'_>, line: Line, first: usize, end: usize) {
         for at in first..end {
             let stop = self.routes[by.core].stops()[at];
             if let Some(filter) = &mut self.nodes[stop.node()].filter {
@@ -183,7 +196,7 @@ impl Hierarchy {
 
     /// Takes an entry of a node's filter, where there is one; false if every entry of the set waits for a fill.
     #[inline(never)]
-    pub(super) fn take_entry(&mut self, by: &Transaction, stop: Stop, line: Line, busy: bool) -> bool {
+    pub(super) fn take_entry(&mut self, by: &mut Transaction<'_>, stop: Stop, line: Line, busy: bool) -> bool {
         let Some(filter) = &mut self.nodes[stop.node()].filter else { return true };
         match filter.entries.take(line, stop.unit, busy, &mut self.random) {
             EntryAllocation::AllBusy => false,

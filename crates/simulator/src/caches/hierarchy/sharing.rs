@@ -68,9 +68,9 @@ impl Hierarchy {
     /// A line that `units` of a node hold becomes shared: its changes go to the node's cache, which takes a copy
     /// if it is not one for evictions only, or past it.
     #[inline(never)]
-    pub(super) fn share(&mut self, by: &Transaction, node: usize, units: u32, line: Line) {
+    pub(super) fn share(&mut self, by: &mut Transaction<'_>, node: usize, units: u32, line: Line) {
         let core = by.core;
-        let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.nodes[node].units[unit], line));
+        let had = bits(units).fold(0, |had, unit| had | self.share_unit(by, self.nodes[node].units[unit], line));
         let flags = SHARED | had & DIRTY;
         let out = Evicted { line, flags: flags | self.labels[core] };
         let at = &mut self.nodes[node];
@@ -85,10 +85,10 @@ impl Hierarchy {
     }
 
     /// Marks every copy in a unit as shared and clean; returns the flags that they had.
-    fn share_unit(&mut self, unit: NodeChild, line: Line) -> Flags {
+    fn share_unit(&mut self, by: &mut Transaction<'_>, unit: NodeChild, line: Line) -> Flags {
         let inner = match unit {
             NodeChild::Core(core) => {
-                self.disturb(core);
+                by.effects.disturb(core);
                 return self.cores[core].share(line);
             }
             NodeChild::Node(inner) => inner,
@@ -102,19 +102,19 @@ impl Hierarchy {
             shared.cache.mark(place, SHARED);
         }
         bits(self.units_with(inner, line))
-            .fold(had, |had, unit| had | self.share_unit(self.nodes[inner].units[unit], line))
+            .fold(had, |had, unit| had | self.share_unit(by, self.nodes[inner].units[unit], line))
     }
 
     /// A core changes a line that may be shared: all copies but those on its own way outward go.
     #[inline(never)]
-    pub(super) fn own(&mut self, by: &Transaction, line: Line) {
+    pub(super) fn own(&mut self, by: &mut Transaction<'_>, line: Line) {
         self.own_outside(by, line, 0);
         self.cores[by.core].unshare(line);
     }
 
     /// A line is changed further in than a stop of a core: what there is of it from there on, but on the way of the core,
     /// goes.
-    pub(super) fn own_outside(&mut self, by: &Transaction, line: Line, from: usize) {
+    pub(super) fn own_outside(&mut self, by: &mut Transaction<'_>, line: Line, from: usize) {
         for at in from..self.routes[by.core].stops().len() {
             let stop = self.routes[by.core].stops()[at];
             let node = stop.node();
@@ -139,7 +139,7 @@ impl Hierarchy {
 
     /// A core is about to write a line that its own caches do not have: copies in other units of its nodes go, and
     /// what they changed goes outward.
-    pub(super) fn take_away_elsewhere(&mut self, by: &Transaction, line: Line) {
+    pub(super) fn take_away_elsewhere(&mut self, by: &mut Transaction<'_>, line: Line) {
         for at in 0..self.routes[by.core].stops().len() {
             let stop = self.routes[by.core].stops()[at];
             let node = stop.node();
@@ -156,7 +156,8 @@ impl Hierarchy {
             }
             let left = self.units_with(node, line);
             // Whether the node's cache may have a copy too is in the flags.
-            self.arrive_seldom(by, node, by.core, Evicted { line, flags }, left);
+            let core = by.core;
+            self.arrive_seldom(by, node, core, Evicted { line, flags }, left);
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use waykeeper_platform::EntryTaken;
 
-use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::transaction::Transaction;
+use crate::caches::hierarchy::{Effects, Hierarchy};
 use crate::caches::node::{InterconnectNode, NodeChild};
 use crate::caches::snoop_filter::{EntryAllocation, NoEntry};
 use crate::line::Line;
@@ -60,18 +60,27 @@ impl Hierarchy {
     /// A core reads data. None if it is not one of the usual cases: then nothing has changed, and [`Hierarchy::access`] is
     /// the way. A core that mostly `misses` asks the filter first, which knows what the core's own caches have.
     #[inline(always)]
-    pub fn read_straight(&mut self, core: usize, line: Line, misses: bool, now: Ps) -> Option<Straight> {
+    pub fn read_straight(
+        &mut self,
+        core: usize,
+        line: Line,
+        misses: bool,
+        now: Ps,
+        effects: &mut Effects,
+    ) -> Option<Straight> {
         if !misses && self.hits_first(core, line) {
             return Some(Straight::Hit);
         }
-        let InterconnectNode { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else { return None };
+        let InterconnectNode { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else {
+            return None;
+        };
         let is_shared = || shared.cache.find(line).is_some();
         match filter.entries.take_for(line, 1 << core, &mut self.random, is_shared) {
             Err(NoEntry::NoRoom) => Some(Straight::Busy),
             Err(NoEntry::Known) => (misses && self.hits_first(core, line)).then_some(Straight::Hit),
             Ok((entry, displaced)) => {
                 if let Some(out) = displaced {
-                    self.lose_entry(&Transaction::new(core, now), SHARED, out);
+                    self.lose_entry(&mut Transaction::new(core, now, effects), SHARED, out);
                 }
                 Some(Straight::Asked(entry))
             }
@@ -90,15 +99,17 @@ impl Hierarchy {
     /// Memory has answered a read of data, whose entry in the filter is in this way; false if it is not the usual case: then
     /// nothing has changed, and [`Hierarchy::fill`] is the way.
     #[inline(always)]
-    pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: Ps) -> bool {
-        let [InterconnectNode { filter: Some(shared), .. }, InterconnectNode { filter: Some(outer), .. }] = &mut self.nodes[..] else {
+    pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: Ps, effects: &mut Effects) -> bool {
+        let [InterconnectNode { filter: Some(shared), .. }, InterconnectNode { filter: Some(outer), .. }] =
+            &mut self.nodes[..]
+        else {
             return false;
         };
         if !self.is_straight || !shared.entries.settle_in(line, entry) {
             return false;
         }
         let entry = outer.entries.take(line, ALL, false, &mut self.random);
-        let by = &Transaction::new(core, now);
+        let by = &mut Transaction::new(core, now, effects);
         debug_assert!(entry != EntryAllocation::AllBusy, "no entry waits for a fill where they are taken at the fill");
         if let EntryAllocation::Taken(Some(out)) = entry {
             self.lose_entry_seldom(by, OUTER, out);

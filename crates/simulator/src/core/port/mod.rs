@@ -93,8 +93,8 @@ impl Port {
         {
             return refused;
         }
-        let hierarchy = &mut world.hierarchy;
-        let answer = hierarchy.access(self.core, line, want, now);
+        let World { hierarchy, effects, .. } = world;
+        let answer = hierarchy.access(self.core, line, want, now, effects);
         let counts = &mut hierarchy.counts[self.core];
         counts.accesses += 1;
         let issued = match answer {
@@ -192,7 +192,7 @@ impl Port {
     /// When a store that hits further out than the first level has left the core: it may have gone on to the memory, too.
     #[inline]
     fn taken_from(&self, world: &World, want: Want, now: Ps, at: Ps) -> Ps {
-        if want != Want::Write || world.hierarchy.writes.is_empty() {
+        if want != Want::Write || world.effects.writes.is_empty() {
             return at;
         }
         match self.stored(world, now) {
@@ -205,7 +205,7 @@ impl Port {
     #[inline(never)]
     fn sent(&self, world: &World, now: Ps) -> Issued {
         match world.memory.write_backlog() {
-            backlog if backlog > Ps::ZERO && !world.hierarchy.writes.is_empty() => {
+            backlog if backlog > Ps::ZERO && !world.effects.writes.is_empty() => {
                 Issued::At(Arrival { at: now + backlog, beyond: true })
             }
             _ => Issued::Hit,
@@ -300,10 +300,10 @@ impl Port {
         if self.explains || !self.limits.is_empty() {
             self.tell_of_answer(mshr, world, now);
         }
-        let hierarchy = &mut world.hierarchy;
+        let World { hierarchy, effects, .. } = world;
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
-        if want != Want::Read || !hierarchy.fill_straight(self.core, line, entry, now) {
-            hierarchy.fill(self.core, line, want, now);
+        if want != Want::Read || !hierarchy.fill_straight(self.core, line, entry, now, effects) {
+            hierarchy.fill(self.core, line, want, now, effects);
         }
         line
     }

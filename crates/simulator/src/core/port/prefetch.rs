@@ -19,7 +19,7 @@ impl Port {
             return None;
         }
         let want = Want::Prefetch { level };
-        let answer = world.hierarchy.access(self.core, line, want, now);
+        let answer = world.hierarchy.access(self.core, line, want, now, &mut world.effects);
         let (at, beyond) = match answer {
             _ if !answer.brings_nearer(level) => return None,
             Answer::L2 => (now + self.latencies.l2, false),

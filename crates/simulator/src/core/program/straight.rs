@@ -92,8 +92,10 @@ impl Program {
         while now <= horizon {
             let again = std::mem::replace(&mut self.again_line, Line::EMPTY);
             let line = if again == Line::EMPTY { self.data.line(self.stream.next_read()) } else { again };
+            let World { hierarchy, effects, .. } = world;
+            let core = self.port.core;
             let read = match self.port.mshrs.free_mshr() {
-                Some(mshr) => Some(mshr).zip(world.hierarchy.read_straight(self.port.core, line, self.misses, now)),
+                Some(mshr) => Some(mshr).zip(hierarchy.read_straight(core, line, self.misses, now, effects)),
                 None => None,
             };
             match read {
