@@ -489,7 +489,8 @@ pub struct TargetProgram {
     /// The phase that is measured, by number or name, where the program marks several.
     #[arg(long, value_name = "PHASE", requires = "command")]
     pub phase: Option<String>,
-    /// The function at whose entry a pass begins: of the program, or of a shared library (`libcontrol.so:step`).
+    /// The function at whose entry a pass begins: of the program, or of a shared library (`libcontrol.so:step`); of C++ and Rust as
+    /// in the source (`control::Loop::step`), where overloads differ with its parameters.
     #[arg(long, value_name = "FUNCTION", requires = "command")]
     pub begin: Option<String>,
     /// The function at whose return a pass ends [default: that of --begin].
@@ -1533,7 +1534,8 @@ pub struct Trace {
     /// The phase whose passes are counted, by number or name, where the program marks several.
     #[arg(long, value_name = "PHASE", requires = "most_passes", conflicts_with = "begin")]
     pub phase: Option<String>,
-    /// The function at whose entry a pass begins: of the program, or of a shared library (`libcontrol.so:step`).
+    /// The function at whose entry a pass begins: of the program, or of a shared library (`libcontrol.so:step`); of C++ and Rust as
+    /// in the source (`control::Loop::step`), where overloads differ with its parameters.
     #[arg(long, value_name = "FUNCTION", requires = "command")]
     pub begin: Option<String>,
     /// The function at whose return a pass ends [default: that of --begin].

@@ -406,6 +406,80 @@ fn functions_that_are_not_there_are_named_with_those_that_are() {
     assert!(never.stderr.contains("made no pass within 20 s; expected a begin function that it calls"), "{never:?}");
 }
 
+/// What works for so many microseconds, and a main function that calls functions every 10 ms.
+fn cyclic(functions: &str, calls: &str) -> String {
+    format!(
+        "#include <time.h>\nstatic long now(void) {{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); \
+         return t.tv_sec * 1000000000l + t.tv_nsec; }}\n\
+         static void work(long us) {{ long end = now() + us * 1000; while (now() < end) ; }}\n{functions}\n\
+         int main(void) {{ for (;;) {{ {calls} struct timespec t = {{ 0, 9000000 }}; nanosleep(&t, 0); }} }}\n"
+    )
+}
+
+#[test]
+fn functions_of_cpp_are_called_as_in_their_source() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let functions = "namespace ns {\nstruct Control { void step(int us); void step(double us); };\n\
+                     __attribute__((noinline)) void Control::step(int us) { work(us); }\n\
+                     __attribute__((noinline)) void Control::step(double us) { work((long)us); }\n\
+                     template <class T> __attribute__((noinline)) void scale(T us) { work((long)us); }\n}";
+    desk.file("mine.cc", &cyclic(functions, "ns::Control c; c.step(300); ns::scale<float>(400.0f); c.step(2e3);"));
+    let mut compiler = Command::new("c++");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.cc"]).current_dir(desk.path());
+    Ended::of(&mut compiler).with(0);
+    let overloaded = run(&desk, &["--begin=ns::Control::step", "--", "./mine"]).with(2);
+    let which = "mine has several functions `ns::Control::step`; expected `ns::Control::step(double)`, or \
+                 `ns::Control::step(int)`";
+    assert!(overloaded.stderr.contains(which), "{overloaded:?}");
+    let unknown = run(&desk, &["--begin=ns::scale<float>", "--end=ns::scales", "--", "./mine"]).with(2);
+    assert!(
+        unknown.stderr.contains("no function `ns::scales`; expected `ns::scale<float>(float)`, or "),
+        "{unknown:?}"
+    );
+    // From the short step to the end of the template's function: neither alone lasts so long, and the long step is no part.
+    run(&desk, &["--begin=ns::Control::step(int)", "--end=ns::scale<float>", "--", "./mine"]).with(0);
+    assert!((700e3..800e3).contains(&idle(&desk)["p50_ns"].as_f64().unwrap()), "{}", idle(&desk));
+    assert_eq!(remarks(&desk), [""; 0]);
+}
+
+#[test]
+fn functions_of_rust_are_called_as_in_their_source() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    // What rustc would call `step` of the crate `control` (legacy), and `stop::<u8>` of it (v0).
+    let functions = "void step(void) __asm__(\"_ZN7control4step17h0123456789abcdefE\");\n\
+                     void stop(void) __asm__(\"_RINvCs1234_7control4stophE\");\n\
+                     __attribute__((noinline)) void step(void) { work(300); }\n\
+                     __attribute__((noinline)) void stop(void) { work(400); }";
+    desk.file("mine.c", &cyclic(functions, "step(); stop(); work(1000);"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c"]).current_dir(desk.path());
+    Ended::of(&mut compiler).with(0);
+    let unknown = run(&desk, &["--begin=control::stpe", "--", "./mine"]).with(2);
+    assert!(unknown.stderr.contains("no function `control::stpe`; expected `control::step`, or "), "{unknown:?}");
+    run(&desk, &["--begin=control::step", "--end=control::stop", "--", "./mine"]).with(0);
+    assert!((700e3..800e3).contains(&idle(&desk)["p50_ns"].as_f64().unwrap()), "{}", idle(&desk));
+    assert_eq!(remarks(&desk), [""; 0]);
+}
+
+#[test]
+fn functions_that_several_files_have_for_themselves_are_refused() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("other.c", "static __attribute__((noinline, used)) void step(void) { __asm__ volatile(\"\"); }\n");
+    let own = "static __attribute__((noinline, used)) void step(void) { work(10); }";
+    desk.file("mine.c", &cyclic(own, "step();"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c", "other.c"]).current_dir(desk.path());
+    Ended::of(&mut compiler).with(0);
+    let several = run(&desk, &["--begin=step", "--", "./mine"]).with(2);
+    assert!(
+        several.stderr.contains("mine has several functions `step`; each is local to a source file"),
+        "{several:?}"
+    );
+}
+
 #[test]
 fn an_argument_of_a_program_can_be_swept() {
     let _alone = this_machine();

@@ -3,6 +3,7 @@
 
 #[cfg(not(target_arch = "arm"))]
 mod activations;
+mod function_names;
 #[cfg(not(target_arch = "arm"))]
 mod functions;
 mod libraries;
