@@ -6,6 +6,7 @@ use crate::caches::flags::{DIRTY, Flags, SHARED, class_of};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::transaction::Transaction;
+use crate::caches::private::Leaving;
 use crate::line::Line;
 use crate::observe::losses::Cause;
 
@@ -31,15 +32,14 @@ impl Hierarchy {
         if passes && from > to.first() && !self.pass_stops(by, line, &mut flags, want, to, from) {
             return;
         }
-        let Self { leaving, random, .. } = self;
-        let private = &mut self.cores[by.core];
-        match to {
-            To::First => private.fill_data(line, flags, private.adds(want.is_store()), leaving, random),
-            To::Instructions => private.fill_instructions(line, flags, leaving, random),
-            To::Second => private.fill_second(line, flags | changed, leaving, random),
-            To::Stop(_) | To::Memory => {}
-        }
-        self.send_off(by);
+        let (private, random) = (&mut self.cores[by.core], &mut self.random);
+        let leaving = match to {
+            To::First => private.fill_data(line, flags, private.adds(want.is_store()), random),
+            To::Instructions => private.fill_instructions(line, flags, random),
+            To::Second => private.fill_second(line, flags | changed, random),
+            To::Stop(_) | To::Memory => Leaving::NONE,
+        };
+        self.send_off(by, leaving);
         // A store that went to a place further out is there already, whatever the first level does.
         if want.is_store() && to == To::First {
             self.stored(by, line, flags);
@@ -105,9 +105,9 @@ impl Hierarchy {
 
     /// Lines leave a core for one that came in.
     #[inline(always)]
-    pub(super) fn send_off(&mut self, by: &mut Transaction<'_>) {
-        while let Some(out) = self.leaving.next() {
-            self.leave_core(by, out, Cause::Own);
+    pub(super) fn send_off(&mut self, by: &mut Transaction<'_>, leaving: Leaving) {
+        for out in leaving.lines() {
+            self.leave_core(by, *out, Cause::Own);
         }
     }
 }

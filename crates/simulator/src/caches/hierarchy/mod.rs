@@ -31,7 +31,7 @@ use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
 use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
 use crate::caches::node::{HierarchyPlan, InterconnectNode, Route, connect};
-use crate::caches::private::{Found, Leaving, Private};
+use crate::caches::private::{Found, Private};
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
 use crate::observe::counters::{CoreCounters, SharedCounters};
@@ -75,7 +75,6 @@ pub struct Hierarchy {
     /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
     /// filter finds its sets otherwise.
     competing_bits: Option<u32>,
-    leaving: Leaving,
     /// The lines that hold instructions.
     pub code: Code,
     /// Lines of a class that were back-invalidated, if anybody asks.
@@ -111,7 +110,6 @@ impl Hierarchy {
             competing_bits: competing_bits(&nodes),
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
-            leaving: Leaving::default(),
             code: Code::default(),
             back_invalidated: None,
             losses: Losses::default(),
@@ -132,18 +130,18 @@ impl Hierarchy {
     pub fn access(&mut self, core: usize, line: Line, want: Want, now: Ps, effects: &mut Effects) -> Answer {
         let private = &mut self.cores[core];
         let found = match want {
-            Want::Read => private.data(line, 0, &mut self.leaving, &mut self.random),
+            Want::Read => private.data(line, 0, &mut self.random),
             Want::Fetch => private.instructions(line, &mut self.random),
             Want::Write if self.levels[core].stores == To::First => {
                 let add = private.adds(true);
-                private.data(line, add, &mut self.leaving, &mut self.random)
+                private.data(line, add, &mut self.random)
             }
             _ => return self.bypass(core, line, want, now, effects),
         };
         let (answer, flags) = match found {
             Found::L1(flags) => (Answer::L1, flags),
-            Found::L2(flags) => {
-                self.send_off(&mut Transaction::new(core, now, effects));
+            Found::L2(flags, leaving) => {
+                self.send_off(&mut Transaction::new(core, now, effects), leaving);
                 (Answer::L2, flags)
             }
             Found::Nowhere => {

@@ -82,16 +82,15 @@ impl Hierarchy {
     /// The first level takes a line of the on-chip RAM.
     #[inline(never)]
     fn take_from_on_chip_ram(&mut self, by: &mut Transaction<'_>, line: Line, want: Want) -> Answer {
-        let Self { leaving, random, .. } = self;
-        let private = &mut self.cores[by.core];
+        let (private, random) = (&mut self.cores[by.core], &mut self.random);
         match want {
             Want::Fetch => private.fill_l1i(line, random),
             Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Walk => {
-                private.fill_data(line, 0, private.adds(want.is_store()), leaving, random);
+                let leaving = private.fill_data(line, 0, private.adds(want.is_store()), random);
+                self.send_off(by, leaving);
             }
             Want::Stream => return Answer::Sent,
         }
-        self.send_off(by);
         Answer::OnChip
     }
 

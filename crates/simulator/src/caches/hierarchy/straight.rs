@@ -114,9 +114,8 @@ impl Hierarchy {
         if let EntryAllocation::Taken(Some(out)) = entry {
             self.lose_entry_seldom(by, OUTER, out);
         }
-        let Self { leaving, random, .. } = self;
-        self.cores[core].fill_data(line, 0, 0, leaving, random);
-        self.send_off(by);
+        let leaving = self.cores[core].fill_data(line, 0, 0, &mut self.random);
+        self.send_off(by, leaving);
         true
     }
 }

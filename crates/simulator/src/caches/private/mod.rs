@@ -31,8 +31,8 @@ pub struct Private {
 pub enum Found {
     /// In the first level, with these flags.
     L1(Flags),
-    /// In the second level, with these flags; the line is now in the first too. Lines may have left the core for it.
-    L2(Flags),
+    /// In the second level, with these flags; the line is now in the first too. These lines leave the core for it.
+    L2(Flags, Leaving),
     /// Nowhere.
     Nowhere,
 }
@@ -62,23 +62,24 @@ impl Private {
 
     /// Looks up a data line and moves it to the first level; `add` marks it there.
     #[inline(always)]
-    pub fn data(&mut self, line: Line, add: Flags, leaving: &mut Leaving, random: &mut Xorshift) -> Found {
+    pub fn data(&mut self, line: Line, add: Flags, random: &mut Xorshift) -> Found {
         if let Some(place) = self.l1d.find(line) {
             return Found::L1(self.l1d.touch(place, add));
         }
         let Some(l2) = &mut self.l2 else { return Found::Nowhere };
         let Some(place) = l2.cache.find(line) else { return Found::Nowhere };
+        let mut leaving = Leaving::NONE;
         match l2.inclusion {
             Inclusion::InclusiveOfL1d | Inclusion::NonInclusive => {
                 let flags = l2.cache.touch(place, 0);
                 // The first level's copy starts clean; what it changes is merged when it leaves.
-                self.fill_l1d(line, add | flags & !DIRTY, leaving, random);
-                Found::L2(flags | add)
+                self.fill_l1d(line, add | flags & !DIRTY, &mut leaving, random);
+                Found::L2(flags | add, leaving)
             }
             Inclusion::ExclusiveOfL1d => {
                 let flags = l2.cache.remove(line).expect("it was found") | add;
-                self.fill_l1d(line, flags, leaving, random);
-                Found::L2(flags)
+                self.fill_l1d(line, flags, &mut leaving, random);
+                Found::L2(flags, leaving)
             }
         }
     }
@@ -90,7 +91,7 @@ impl Private {
         }
         if let Some(flags) = self.second(line) {
             self.fill_l1i(line, random);
-            return Found::L2(flags);
+            return Found::L2(flags, Leaving::NONE);
         }
         // A line that is data too.
         let Some(place) = self.l1d.find(line) else { return Found::Nowhere };
@@ -107,33 +108,41 @@ impl Private {
     }
 
     /// A data line arrives from outside with these flags; `add` marks it in the first level. A second level that takes
-    /// it keeps the change that it comes with, and the first level the one that is made there.
+    /// it keeps the change that it comes with, and the first level the one that is made there. Returns the lines that leave
+    /// the core for it.
     #[inline(always)]
-    pub fn fill_data(&mut self, line: Line, flags: Flags, add: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
+    pub fn fill_data(&mut self, line: Line, flags: Flags, add: Flags, random: &mut Xorshift) -> Leaving {
+        let mut leaving = Leaving::NONE;
         let inclusion = self.l2.as_ref().map(|l2| l2.inclusion);
         let takes = matches!(inclusion, Some(Inclusion::InclusiveOfL1d | Inclusion::NonInclusive));
-        let taken = takes && self.put_second(line, flags, false, leaving, random);
+        let taken = takes && self.put_second(line, flags, false, &mut leaving, random);
         if !taken && inclusion == Some(Inclusion::InclusiveOfL1d) {
-            return leaving.push(Evicted { line, flags: flags | add });
+            leaving.push(Evicted { line, flags: flags | add });
+            return leaving;
         }
         let flags = if taken { flags & !DIRTY } else { flags };
-        self.fill_l1d(line, flags | add, leaving, random);
+        self.fill_l1d(line, flags | add, &mut leaving, random);
+        leaving
     }
 
-    /// An instruction line arrives from outside.
-    pub fn fill_instructions(&mut self, line: Line, flags: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
+    /// An instruction line arrives from outside; returns the lines that leave the core for it.
+    pub fn fill_instructions(&mut self, line: Line, flags: Flags, random: &mut Xorshift) -> Leaving {
+        let mut leaving = Leaving::NONE;
         self.fill_l1i(line, random);
-        if self.l2.is_none() || !self.put_second(line, flags, true, leaving, random) {
+        if self.l2.is_none() || !self.put_second(line, flags, true, &mut leaving, random) {
             // Only the unsnooped first level has it: nothing is left to track.
             leaving.push(Evicted { line, flags });
         }
+        leaving
     }
 
-    /// A line arrives from outside for the second level, which there is.
-    pub fn fill_second(&mut self, line: Line, flags: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
-        if !self.put_second(line, flags, false, leaving, random) {
+    /// A line arrives from outside for the second level, which there is; returns the lines that leave the core for it.
+    pub fn fill_second(&mut self, line: Line, flags: Flags, random: &mut Xorshift) -> Leaving {
+        let mut leaving = Leaving::NONE;
+        if !self.put_second(line, flags, false, &mut leaving, random) {
             leaving.push(Evicted { line, flags });
         }
+        leaving
     }
 
     /// Puts a line into the second level; false if every way that it may fill is locked.
@@ -280,7 +289,6 @@ mod tests {
 
     struct Core {
         caches: Private,
-        leaving: Leaving,
         random: Xorshift,
     }
 
@@ -288,26 +296,21 @@ mod tests {
         fn new(inclusion: Inclusion) -> Self {
             let cache = |sets, ways| Cache::new(sets, ways, Replacement::Lru);
             let caches = Private::new(cache(1, 2), cache(1, 2), Some(SecondLevel::new(cache(1, 4), inclusion)));
-            Self { caches, leaving: Leaving::default(), random: Xorshift::new(0) }
+            Self { caches, random: Xorshift::new(0) }
         }
 
         fn l2(&self) -> &Cache {
             &self.caches.l2.as_ref().unwrap().cache
         }
 
-        /// The numbers of lines that left, with their flags.
-        fn left(&mut self) -> Vec<(u32, Flags)> {
-            std::iter::from_fn(|| self.leaving.next()).map(|out| (out.line.number(), out.flags)).collect()
-        }
-
+        /// The numbers of the lines that leave, with their flags.
         fn fill(&mut self, line: u32, flags: Flags) -> Vec<(u32, Flags)> {
-            self.caches.fill_data(Line::new(line), flags, 0, &mut self.leaving, &mut self.random);
-            self.left()
+            let leaving = self.caches.fill_data(Line::new(line), flags, 0, &mut self.random);
+            leaving.lines().iter().map(|out| (out.line.number(), out.flags)).collect()
         }
 
-        fn data(&mut self, line: u32, add: Flags) -> (Found, Vec<(u32, Flags)>) {
-            let found = self.caches.data(Line::new(line), add, &mut self.leaving, &mut self.random);
-            (found, self.left())
+        fn data(&mut self, line: u32, add: Flags) -> Found {
+            self.caches.data(Line::new(line), add, &mut self.random)
         }
     }
 
@@ -320,7 +323,7 @@ mod tests {
         // L1 has 5 and 6; L2 has 1 to 4 and is full. Line 7 pushes 5 to L2 and 1 out.
         assert_eq!(core.fill(7, 0), [(1, 0)]);
         // A hit on 3 swaps it with 6, the older of L1.
-        assert_eq!(core.data(3, DIRTY), (Found::L2(DIRTY), vec![]));
+        assert_eq!(core.data(3, DIRTY), Found::L2(DIRTY, Leaving::NONE));
         assert_eq!((core.l2().find(Line::new(3)), core.l2().find(Line::new(6)).is_some(), core.caches.l1d.find(Line::new(6))), (None, true, None));
     }
 
@@ -330,7 +333,7 @@ mod tests {
         for line in 1..=4 {
             assert_eq!(core.fill(line, 0), []);
         }
-        assert_eq!(core.data(1, DIRTY), (Found::L2(DIRTY), vec![]));
+        assert_eq!(core.data(1, DIRTY), Found::L2(DIRTY, Leaving::NONE));
         core.data(2, 0);
         core.data(3, 0);
         // 1 went from L1 to L2 again and left its change there; then 4 is the oldest of L2, and 1 the next.
@@ -373,7 +376,7 @@ mod tests {
             assert_eq!(flags, [0, DIRTY], "{inclusion:?}");
         }
         let mut core = Core::new(Inclusion::NonInclusive);
-        core.caches.fill_data(Line::new(1), 0, DIRTY, &mut core.leaving, &mut core.random);
+        assert_eq!(core.caches.fill_data(Line::new(1), 0, DIRTY, &mut core.random), Leaving::NONE);
         let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(Line::new(1)).unwrap()));
         assert_eq!(flags, [DIRTY, 0], "a store");
     }
@@ -392,7 +395,7 @@ mod tests {
     #[test]
     fn instruction_copies_outlive_the_second_levels_line() {
         let mut core = Core::new(Inclusion::ExclusiveOfL1d);
-        core.caches.fill_instructions(Line::new(1), 0, &mut core.leaving, &mut core.random);
+        assert_eq!(core.caches.fill_instructions(Line::new(1), 0, &mut core.random), Leaving::NONE);
         assert_eq!(core.caches.invalidate(Line::new(1)), Some(0));
         assert_eq!(core.caches.instructions(Line::new(1), &mut core.random), Found::L1(0));
     }
