@@ -1,9 +1,9 @@
 //! Everything that must hold before a change lands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{become_last, cargo, run, run_together, show_times, suite_program, target};
+use crate::step::{become_last, cargo, root, run, run_together, show_times, suite_program, target};
 use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
 /// The tests that try random inputs, each on one core: two rows that run at the same time, about equally long.
@@ -23,6 +23,7 @@ const FUZZ_MS: &str = "12000";
 pub fn all() -> Result<(), String> {
     packages::provide()?;
     run("formatting", &mut cargo("fmt --all --check"))?;
+    run("formatting of modules that a macro declares", &mut rustfmt("crates/simulator/src")?)?;
     architecture::check()?;
     words::check()?;
     dependencies::check()?;
@@ -46,6 +47,27 @@ pub fn all() -> Result<(), String> {
     show_times();
     // Nothing is printed after this one: the closing lines are the test runner's own.
     become_last("tests", &mut cargo("test --workspace --profile suite --locked --lib --bins --tests"))
+}
+
+/// Checks all files below a folder: `cargo fmt` finds only modules that are declared outside of macros.
+fn rustfmt(folder: &str) -> Result<Command, String> {
+    let mut files = Vec::new();
+    add_files(&Path::new(root()).join(folder), &mut files).map_err(|error| format!("{folder}: {error}"))?;
+    let mut command = Command::new("rustfmt");
+    command.args(["--check", "--edition", "2024"]).args(files);
+    Ok(command)
+}
+
+fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            add_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn fuzzers(names: &[&str]) -> (String, Command) {

@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{SetWay, CacheSet, Rows, with_rows};
+use crate::caches::array::rows::{CacheSet, Rows, SetWay, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::flags::Flags;
 use crate::caches::replacement;
@@ -201,7 +201,10 @@ mod tests {
         }
         // Only way 2 may be filled: each insertion evicts the one before.
         assert_eq!(cache.insert(Line::new(10), DIRTY, 0b0100, &mut random).unwrap().line, Line::new(2));
-        assert_eq!(cache.insert(Line::new(11), 0, 0b0100, &mut random), Some(Evicted { line: Line::new(10), flags: DIRTY }));
+        assert_eq!(
+            cache.insert(Line::new(11), 0, 0b0100, &mut random),
+            Some(Evicted { line: Line::new(10), flags: DIRTY })
+        );
         for line in [0, 1, 3, 11] {
             assert!(cache.find(Line::new(line)).is_some(), "{line}");
         }

@@ -117,7 +117,10 @@ impl Route {
 ///
 /// # Errors
 /// The numbers of two plans that overlap without nesting, or of one that makes a route too long (twice).
-pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<InterconnectNode>, Vec<Route>), (usize, usize)> {
+pub fn connect(
+    mut plans: Vec<HierarchyPlan>,
+    cores: usize,
+) -> Result<(Vec<InterconnectNode>, Vec<Route>), (usize, usize)> {
     let all = u32::MAX >> (32 - cores);
     for (at, plan) in plans.iter().enumerate() {
         let clash = |inner: &&HierarchyPlan| inner.cores & plan.cores != 0 && inner.cores & !plan.cores != 0;
@@ -227,7 +230,9 @@ mod tests {
 
     #[test]
     fn the_outermost_node_of_all_cores_is_the_last() {
-        let (nodes, routes) = connect(vec![HierarchyPlan::new(0b1100), HierarchyPlan::new(0b1111), HierarchyPlan::new(0b1111)], 4).unwrap();
+        let (nodes, routes) =
+            connect(vec![HierarchyPlan::new(0b1100), HierarchyPlan::new(0b1111), HierarchyPlan::new(0b1111)], 4)
+                .unwrap();
         assert_eq!((nodes.len(), nodes_of(&routes, 0), nodes_of(&routes, 3)), (3, vec![1, 2], vec![0, 1, 2]));
         assert_eq!([0, 1].map(|at| nodes[at].alone), [0, SHARED]);
     }

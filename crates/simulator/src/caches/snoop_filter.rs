@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{SetWay, CacheSet, Rows, with_rows};
+use crate::caches::array::rows::{CacheSet, Rows, SetWay, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::replacement;
 use crate::line::Line;

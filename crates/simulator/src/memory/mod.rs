@@ -25,22 +25,22 @@ pub mod layout;
 pub mod parameters;
 mod per_bank;
 mod queue;
+mod read_paths;
 mod refresh;
 pub mod regulator;
 pub mod side_cache;
-mod read_paths;
 #[cfg(test)]
 mod tests;
 mod upstream;
 
-use arbiter::{Arbiter, Request};
-use channel::Channel;
 use crate::caches::hierarchy::MOST_CORES;
 use crate::line::Line;
 use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::observe::read_path::ReadPath;
 use crate::time::Ps;
+use arbiter::{Arbiter, Request};
+use channel::Channel;
 use parameters::MemoryParameters;
 pub use per_bank::MOST_BANKS;
 use read_paths::ReadPaths;

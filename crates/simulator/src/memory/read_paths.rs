@@ -89,8 +89,14 @@ mod tests {
         // Two reads that were before it, then a write; bank 0 does not count.
         [1, 1, 0, 1].into_iter().for_each(|bank| read_paths.command(bank));
         read_paths.issued(Line::new(9), 1, 7, Ps::new(50));
-        let read_path =
-            ReadPath { admitted_ps: 10, issued_ps: 50, reads_ahead: 2, passed_by: 1, refreshes: 1, ..ReadPath::default() };
+        let read_path = ReadPath {
+            admitted_ps: 10,
+            issued_ps: 50,
+            reads_ahead: 2,
+            passed_by: 1,
+            refreshes: 1,
+            ..ReadPath::default()
+        };
         assert_eq!([3, 70, 70].map(|handle| read_paths.take(handle)), [None, Some(read_path), None]);
     }
 }

@@ -52,9 +52,8 @@ impl Refresh {
     /// Refreshes of ranks with `banks` banks.
     pub fn new(rule: RefreshRule, banks: usize) -> Self {
         let units = if rule.per_bank { banks } else { 1 };
-        let unit = |at: usize| {
-            Unit { next: rule.phase + rule.trefi * at as u64, busy: Ps::ZERO, end: Ps::ZERO, count: 0 }
-        };
+        let unit =
+            |at: usize| Unit { next: rule.phase + rule.trefi * at as u64, busy: Ps::ZERO, end: Ps::ZERO, count: 0 };
         Self {
             units: (0..units).map(unit).collect(),
             every: rule.trefi * units as u64,

@@ -1,7 +1,7 @@
 //! What stands before the channels and is not always there: the arbiter and the memory-side cache.
 
 use crate::line::Line;
-use crate::memory::arbiter::{Arbiter, Request, QueueSpace};
+use crate::memory::arbiter::{Arbiter, QueueSpace, Request};
 use crate::memory::channel::Channel;
 use crate::memory::parameters::MemoryParameters;
 use crate::memory::queue::Queue;
@@ -140,7 +140,8 @@ impl Memory {
         if answered.is_some() {
             // An answer makes no room.
             self.plan_alone(channel);
-            self.next_time = self.next_time.min(self.upstream.as_ref().map_or(Ps::NEVER, |upstream| upstream.next_time()));
+            self.next_time =
+                self.next_time.min(self.upstream.as_ref().map_or(Ps::NEVER, |upstream| upstream.next_time()));
             return answered;
         }
         self.allocate_fetched(channel, now);

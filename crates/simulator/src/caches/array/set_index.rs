@@ -120,8 +120,9 @@ mod tests {
     #[test]
     fn a_hash_spreads_lines_that_otherwise_share_a_set() {
         let (plain, hashed) = (SetIndex::new(1024, 1, false), SetIndex::new(1024, 1, true));
-        let sets =
-            |index: SetIndex| (0..64).map(|i| index.of(Line::new(i * 1024))).collect::<std::collections::BTreeSet<_>>().len();
+        let sets = |index: SetIndex| {
+            (0..64).map(|i| index.of(Line::new(i * 1024))).collect::<std::collections::BTreeSet<_>>().len()
+        };
         assert_eq!(sets(plain), 1);
         assert!(sets(hashed) > 32);
     }

@@ -324,7 +324,10 @@ mod tests {
         assert_eq!(core.fill(7, 0), [(1, 0)]);
         // A hit on 3 swaps it with 6, the older of L1.
         assert_eq!(core.data(3, DIRTY), Found::L2(DIRTY, Leaving::NONE));
-        assert_eq!((core.l2().find(Line::new(3)), core.l2().find(Line::new(6)).is_some(), core.caches.l1d.find(Line::new(6))), (None, true, None));
+        assert_eq!(
+            (core.l2().find(Line::new(3)), core.l2().find(Line::new(6)).is_some(), core.caches.l1d.find(Line::new(6))),
+            (None, true, None)
+        );
     }
 
     #[test]
@@ -411,7 +414,11 @@ mod tests {
             let l2 = &mut core.caches.l2.as_mut().unwrap().cache;
             l2.lock(l2.find(Line::new(1)).unwrap());
             assert_eq!(core.fill(9, DIRTY), left, "{inclusion:?}");
-            assert_eq!((core.caches.l1d.find(Line::new(9)).is_some(), core.l2().find(Line::new(9))), (in_first, None), "{inclusion:?}");
+            assert_eq!(
+                (core.caches.l1d.find(Line::new(9)).is_some(), core.l2().find(Line::new(9))),
+                (in_first, None),
+                "{inclusion:?}"
+            );
         }
     }
 }

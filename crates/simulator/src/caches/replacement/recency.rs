@@ -27,7 +27,13 @@ pub fn touch(ages: &mut [u8], way: usize) {
 /// The way of the highest age among those of a mask that is not 0; the first of equals.
 #[inline(always)]
 pub fn oldest(ages: &[u8], mask: u32) -> usize {
-    bits(mask).fold((0, None), |(age, way), at| if way.is_none() || ages[at] > age { (ages[at], Some(at)) } else { (age, way) }).1.expect("the mask allows a way")
+    bits(mask)
+        .fold(
+            (0, None),
+            |(age, way), at| if way.is_none() || ages[at] > age { (ages[at], Some(at)) } else { (age, way) },
+        )
+        .1
+        .expect("the mask allows a way")
 }
 
 /// The way of the lowest age among those of a mask that is not 0.

@@ -13,11 +13,11 @@ use waykeeper_platform::ReadAfterWrite;
 use crate::bits::bits;
 use crate::line::Line;
 use crate::memory::Handle;
-use crate::memory::bank::{Bank, ReorderLimits, Read, Waiter, Write};
+use crate::memory::bank::{Bank, Read, ReorderLimits, Waiter, Write};
 use crate::memory::checks::CheckLines;
 use crate::memory::dram::Dram;
 use crate::memory::joint::Joints;
-use crate::memory::layout::{Checks, Layout, BankRow, Steps};
+use crate::memory::layout::{BankRow, Checks, Layout, Steps};
 use crate::memory::parameters::{MemoryParameters, Scheduler};
 use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
@@ -75,7 +75,8 @@ pub struct Channel {
 impl Channel {
     /// An idle channel.
     pub fn new(of: &MemoryParameters) -> Self {
-        let order = ReorderLimits { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row };
+        let order =
+            ReorderLimits { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row };
         Self {
             layout: of.layout,
             steps: of.layout.steps(),

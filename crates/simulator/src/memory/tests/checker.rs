@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use waykeeper_platform::ReadAfterWrite;
 
+use super::Command::{self, Activate, Column, Precharge, Refresh};
 use crate::line::Line;
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use crate::memory::{Memory, Requester};
 use crate::time::Ps;
-use super::Command::{self, Activate, Column, Precharge, Refresh};
 
 fn at(command: &Command) -> Ps {
     match command {
@@ -166,11 +166,12 @@ fn parameters() -> impl Strategy<Value = MemoryParameters> {
             row_hits_in_a_row,
         },
     );
-    let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(u64::MAX / 8), 300_000..2_000_000u64])
-        .prop_map(|(per_bank, phase, trefi)| {
+    let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(u64::MAX / 8), 300_000..2_000_000u64]).prop_map(
+        |(per_bank, phase, trefi)| {
             let [trefi, trfc, phase] = [trefi, 200_000, phase].map(Ps::new);
             RefreshRule { per_bank, trefi, trfc, phase }
-        });
+        },
+    );
     (layout, timings(), refresh, scheduler).prop_map(|(layout, timing, refresh, scheduler)| MemoryParameters {
         line_bytes: 64,
         layout,
