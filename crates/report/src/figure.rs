@@ -33,8 +33,8 @@ pub fn ratio(value: Option<f64>) -> String {
 /// A number with three significant digits.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
-        a if a >= 100.0 => format!("{value:.0}"),
-        a if a >= 10.0 => format!("{value:.1}"),
+        a if a >= 99.95 => format!("{value:.0}"),
+        a if a >= 9.995 => format!("{value:.1}"),
         a if a >= 0.1 || a == 0.0 => format!("{value:.2}"),
         a if a >= 0.001 => format!("{value:.4}"),
         _ => format!("{value:.2e}"),
@@ -56,8 +56,9 @@ pub fn scaled(value: f64, unit: &str) -> String {
     // A unit that is a word stands apart from the prefix: `40.9 M accesses/s`.
     let unit = if unit.starts_with(|c: char| c.is_lowercase()) { format!(" {unit}") } else { unit.to_owned() };
     let (scale, prefix) = match value.abs() {
-        a if a >= 1e9 => (1e9, "G"),
-        a if a >= 1e6 => (1e6, "M"),
+        // What would be rounded to 1000 of a prefix is one of the next.
+        a if a >= 999.5e6 => (1e9, "G"),
+        a if a >= 999.5e3 => (1e6, "M"),
         a if a >= 1e4 => (1e3, "k"),
         _ => {
             return if value.fract() == 0.0 {
@@ -95,6 +96,8 @@ mod tests {
         assert_eq!(sample(Some(83.333), 1e3 / 24.0), "83.3 ns");
         assert_eq!(sample(None, 1.0), "");
         assert_eq!(ratio(Some(0.996)), "x1.00");
+        assert_eq!((ratio(Some(9.996)), ratio(Some(99.96))), ("x10.0".to_owned(), "x100".to_owned()));
+        assert_eq!((count(999_700_000), count(999_400)), ("1.00 G".to_owned(), "999 k".to_owned()));
         assert_eq!(count(56_200_000), "56.2 M");
         assert_eq!(count(9_999), "9999");
         assert_eq!(scaled(3.21e9, "B/s"), "3.21 GB/s");

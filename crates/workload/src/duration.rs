@@ -45,10 +45,11 @@ pub fn parse_duration_ns(text: &str) -> Result<f64, BadDuration> {
 
 /// Nanoseconds in the unit that reads best: three significant digits and a unit.
 pub fn format_ns(ns: f64) -> String {
+    // What would be rounded to 1000 of a unit is one of the next.
     let (scale, unit) = match ns.abs() {
-        a if a >= 1e9 => (1e9, "s"),
-        a if a >= 1e6 => (1e6, "ms"),
-        a if a >= 1e3 => (1e3, "us"),
+        a if a >= 999.5e6 => (1e9, "s"),
+        a if a >= 999.5e3 => (1e6, "ms"),
+        a if a >= 999.5 => (1e3, "us"),
         _ => (1.0, "ns"),
     };
     let value = ns / scale;
@@ -176,6 +177,11 @@ mod tests {
             (0.37, "0.37 ns"),
             (100.0, "100 ns"),
             (1234567.0, "1.23 ms"),
+            // A step of a microsecond by a clock whose frequency was measured.
+            (999.998, "1 us"),
+            (999.4, "999 ns"),
+            (999.6e3, "1 ms"),
+            (-999.7e6, "-1 s"),
         ] {
             assert_eq!(format_ns(ns), text);
         }

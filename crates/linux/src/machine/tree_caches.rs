@@ -34,7 +34,9 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind>
             node.level, node.compatible
         ));
     }
-    if processors.len() != reading.cpus.len() {
+    let have_sizes = shared.iter().any(|node| node.shape.is_some())
+        || processors.iter().any(|processor| !own_caches(root, processor).is_empty());
+    if have_sizes && processors.len() != reading.cpus.len() {
         notes.push(format!(
             "the device tree has {} processors and {} cores are online: which has which cache is not known",
             processors.len(),
