@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
 use super::Reading;
+use super::tree_caches::TreeCaches;
 use crate::cpuid::Leaves;
 use crate::root::Root;
 
@@ -56,7 +57,7 @@ struct Seen {
     id: Option<u32>,
 }
 
-pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind> {
+pub(super) fn read(reading: &Reading, tree: &TreeCaches, notes: &mut Vec<String>) -> Vec<CacheKind> {
     let mut kinds: Vec<CacheKind> = Vec::new();
     for cpu in &reading.cpus {
         for seen in (0..16).map_while(|index| one(reading, *cpu, index, notes)).flatten() {
@@ -82,7 +83,7 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind>
         }
     }
     if kinds.is_empty() {
-        kinds = super::tree_caches::read(reading, notes);
+        kinds = tree.kinds(reading, notes);
     }
     kinds.sort_by_key(|cache| (cache.level, cache.holds, cache.shared_by[0].clone()));
     notes.sort();

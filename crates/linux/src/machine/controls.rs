@@ -6,9 +6,8 @@ use waykeeper_platform::CoreId;
 use waykeeper_platform::catalogue::catalogue;
 
 use super::identity::Identity;
-use super::{
-    CacheKind, CacheUse, Reading, arm_controls, cpuid_controls, other_controls, resctrl_controls, tree_caches,
-};
+use super::tree_caches::TreeCaches;
+use super::{CacheKind, CacheUse, Reading, arm_controls, cpuid_controls, other_controls, resctrl_controls};
 
 /// Something that shares or guards a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,6 +160,7 @@ pub(super) fn read(
     reading: &Reading,
     identity: &Identity,
     caches: &[CacheKind],
+    tree: &TreeCaches,
     notes: &mut Vec<String>,
 ) -> Vec<Control> {
     let mut controls = Vec::new();
@@ -173,7 +173,7 @@ pub(super) fn read(
     }
     unenumerated_l2(reading, caches, &mut controls);
     controls.extend(arm_controls::read(reading, caches));
-    controls.extend(tree_caches::lockdown(reading.root));
+    controls.extend(tree.lockdown());
     controls.extend(other_controls::read(reading));
     controls
 }

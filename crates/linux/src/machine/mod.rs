@@ -21,6 +21,7 @@ use waykeeper_platform::{CoreId, parse_cpulist};
 use crate::cpuid::Leaves;
 use crate::discover::NotDiscovered;
 use crate::root::Root;
+use tree_caches::TreeCaches;
 
 pub(crate) use arm_cores::line_bytes;
 pub(crate) use caches::size_kib;
@@ -82,8 +83,9 @@ impl Machine {
         let mut notes = Vec::new();
         let identity = identity::read(&reading);
         let cores = cores::read(&reading);
-        let caches = caches::read(&reading, &mut notes);
-        let controls = controls::read(&reading, &identity, &caches, &mut notes);
+        let tree = TreeCaches::read(root);
+        let caches = caches::read(&reading, &tree, &mut notes);
+        let controls = controls::read(&reading, &identity, &caches, &tree, &mut notes);
         if identity.hypervisor.is_some() {
             notes.push("a hypervisor is below: what it hides from this machine is not seen here".into());
         }

@@ -20,53 +20,71 @@ const MOST_LEVELS: usize = 4;
 /// A cache controller of Cortex-A9 systems, under both of its names.
 const PL310: [&str; 2] = ["arm,pl310-cache", "arm,l2c-310-cache"];
 
-/// The caches, where each processor of the tree is a core of the kernel's; otherwise which core has which is unknown.
-pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind> {
-    let root = reading.root;
-    let shared = shared_caches(root);
-    let processors = processors(root);
-    if shared.is_empty() && processors.is_empty() {
-        return Vec::new();
-    }
-    for node in shared.iter().filter(|node| node.shape.is_none()) {
-        notes.push(format!(
-            "the device tree has a cache of level {} ({}) without its size, and the kernel shows none: its registers have it",
-            node.level, node.compatible
-        ));
-    }
-    let have_sizes = shared.iter().any(|node| node.shape.is_some())
-        || processors.iter().any(|processor| !own_caches(root, processor).is_empty());
-    if have_sizes && processors.len() != reading.cpus.len() {
-        notes.push(format!(
-            "the device tree has {} processors and {} cores are online: which has which cache is not known",
-            processors.len(),
-            reading.cpus.len()
-        ));
-        return Vec::new();
-    }
-    let mut kinds = Vec::new();
-    for (cpu, processor) in reading.cpus.iter().zip(&processors) {
-        own_caches(root, processor)
-            .into_iter()
-            .for_each(|(holds, shape)| add(&mut kinds, (1, holds, shape), *cpu, None));
-        for at in way_outward(root, processor, &shared) {
-            let node = &shared[at];
-            if let Some(shape) = node.shape {
-                add(&mut kinds, (node.level, CacheUse::Unified, shape), *cpu, Some(at));
-            }
-        }
-    }
-    kinds.into_iter().map(|(kind, _)| kind).collect()
+/// What the device tree says of caches. It is read once: a tree has some thousand nodes.
+pub(super) struct TreeCaches {
+    /// Caches with a node of their own, inner ones first.
+    shared: Vec<CacheNode>,
+    /// The processors, in the order of their addresses, in which the kernel numbers them.
+    processors: Vec<ProcessorNode>,
 }
 
-/// Lockdown by way of a controller that the tree names.
-pub(super) fn lockdown(root: &Root) -> Option<Control> {
-    let controller = shared_caches(root).into_iter().find(|node| PL310.contains(&node.compatible.as_str()))?;
-    let says = format!("{} is `{}`", controller.path, controller.compatible);
-    let mut control = Control::new("pl310_lockdown", "L2 lockdown by way (PL310)", How::Sysfs, says);
-    control.offered_by_linux = false;
-    control.detail = "registers only, of secure software or where firmware opened them, which no file shows".into();
-    Some(control)
+impl TreeCaches {
+    /// Reads the tree; without one there is nothing.
+    pub fn read(root: &Root) -> Self {
+        let mut shared = Vec::new();
+        search(root, TREE, 0, &mut shared);
+        shared.sort_by_key(|node| node.level);
+        Self { shared, processors: processors(root) }
+    }
+
+    /// The caches, where each processor of the tree is a core of the kernel's; otherwise which core has which is unknown.
+    pub fn kinds(&self, reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind> {
+        for node in self.shared.iter().filter(|node| node.shape.is_none()) {
+            notes.push(format!(
+                "the device tree has a cache of level {} ({}) without its size, and the kernel shows none: its registers have it",
+                node.level, node.compatible
+            ));
+        }
+        let have_sizes = self.shared.iter().any(|node| node.shape.is_some())
+            || self.processors.iter().any(|processor| !processor.own.is_empty());
+        if have_sizes && self.processors.len() != reading.cpus.len() {
+            notes.push(format!(
+                "the device tree has {} processors and {} cores are online: which has which cache is not known",
+                self.processors.len(),
+                reading.cpus.len()
+            ));
+            return Vec::new();
+        }
+        let mut kinds = Vec::new();
+        for (cpu, processor) in reading.cpus.iter().zip(&self.processors) {
+            for (holds, shape) in &processor.own {
+                add(&mut kinds, (1, *holds, *shape), *cpu, None);
+            }
+            for at in self.way_outward(processor) {
+                let node = &self.shared[at];
+                if let Some(shape) = node.shape {
+                    add(&mut kinds, (node.level, CacheUse::Unified, shape), *cpu, Some(at));
+                }
+            }
+        }
+        kinds.into_iter().map(|(kind, _)| kind).collect()
+    }
+
+    /// Lockdown by way of a controller that the tree names.
+    pub fn lockdown(&self) -> Option<Control> {
+        let controller = self.shared.iter().find(|node| PL310.contains(&node.compatible.as_str()))?;
+        let says = format!("{} is `{}`", controller.path, controller.compatible);
+        let mut control = Control::new("pl310_lockdown", "L2 lockdown by way (PL310)", How::Sysfs, says);
+        control.offered_by_linux = false;
+        control.detail = "registers only, of secure software or where firmware opened them, which no file shows".into();
+        Some(control)
+    }
+
+    /// The places of the caches behind a processor, from reference to reference.
+    fn way_outward(&self, processor: &ProcessorNode) -> Vec<usize> {
+        let place = |next: Option<u64>| self.shared.iter().position(|node| next.is_some() && node.handle == next);
+        std::iter::successors(place(processor.next), |at| place(self.shared[*at].next)).take(MOST_LEVELS).collect()
+    }
 }
 
 /// Size, sets and line of a cache, in bytes.
@@ -93,16 +111,18 @@ struct CacheNode {
     path: String,
     level: u8,
     compatible: String,
-    /// Its name in references of other nodes, and the one that it refers to.
+    /// Its name in references of other nodes.
     handle: Option<u64>,
+    /// The name of the cache behind it.
+    next: Option<u64>,
     shape: Option<Shape>,
 }
 
-fn shared_caches(root: &Root) -> Vec<CacheNode> {
-    let mut found = Vec::new();
-    search(root, TREE, 0, &mut found);
-    found.sort_by_key(|node| node.level);
-    found
+/// A processor, with the caches that its own node describes.
+struct ProcessorNode {
+    own: Vec<(CacheUse, Shape)>,
+    /// The name of the cache behind these.
+    next: Option<u64>,
 }
 
 fn search(root: &Root, path: &str, depth: u32, found: &mut Vec<CacheNode>) {
@@ -114,6 +134,7 @@ fn search(root: &Root, path: &str, depth: u32, found: &mut Vec<CacheNode>) {
             level,
             compatible: compatible.split('\0').next().unwrap_or_default().to_owned(),
             handle: cell(root, &format!("{path}/phandle")),
+            next: next(root, path),
             shape: Shape::read(root, path, ""),
         });
     }
@@ -122,14 +143,13 @@ fn search(root: &Root, path: &str, depth: u32, found: &mut Vec<CacheNode>) {
     }
 }
 
-/// The nodes of processors, in the order of their addresses, in which the kernel numbers them.
-fn processors(root: &Root) -> Vec<String> {
+fn processors(root: &Root) -> Vec<ProcessorNode> {
     let folder = format!("{TREE}/cpus");
     let address = |name: &str| u64::from_str_radix(name.strip_prefix("cpu@")?, 16).ok();
     let mut nodes: Vec<(u64, String)> =
         root.folders(&folder).iter().filter_map(|name| Some((address(name)?, format!("{folder}/{name}")))).collect();
     nodes.sort();
-    nodes.into_iter().map(|(_, path)| path).collect()
+    nodes.iter().map(|(_, path)| ProcessorNode { own: own_caches(root, path), next: next(root, path) }).collect()
 }
 
 fn own_caches(root: &Root, processor: &str) -> Vec<(CacheUse, Shape)> {
@@ -137,14 +157,9 @@ fn own_caches(root: &Root, processor: &str) -> Vec<(CacheUse, Shape)> {
     kinds.iter().filter_map(|(begin, holds)| Some((*holds, Shape::read(root, processor, begin)?))).collect()
 }
 
-/// The places of the caches behind a processor, from reference to reference.
-fn way_outward(root: &Root, processor: &str, shared: &[CacheNode]) -> Vec<usize> {
-    let next = |path: &str| {
-        let handle =
-            cell(root, &format!("{path}/next-level-cache")).or_else(|| cell(root, &format!("{path}/l2-cache")))?;
-        shared.iter().position(|node| node.handle == Some(handle))
-    };
-    std::iter::successors(next(processor), |at| next(&shared[*at].path)).take(MOST_LEVELS).collect()
+/// The name of the cache behind a node.
+fn next(root: &Root, path: &str) -> Option<u64> {
+    cell(root, &format!("{path}/next-level-cache")).or_else(|| cell(root, &format!("{path}/l2-cache")))
 }
 
 /// Adds a core's cache to its kind, and the core to the cache where it has a node that was there before.
