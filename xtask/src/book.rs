@@ -3,20 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files::files_below;
 use crate::step::root;
 
-/// The Markdown files below a folder.
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(pages(&path));
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            found.push(path);
-        }
-    }
-    found
+/// The pages of the book.
+fn pages(docs: &Path) -> Vec<PathBuf> {
+    files_below(docs, "md").expect("the folder can be read")
 }
 
 /// The targets of a page's links to files beside it, without their anchors.

@@ -10,6 +10,7 @@ mod arm_rig;
 mod book;
 mod clients_rig;
 mod dependencies;
+mod files;
 mod kernel_rig;
 mod package;
 mod packages;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files::files_below;
 use crate::step::{become_last, cargo, root, run, run_together, show_times, suite_program, target};
 use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
@@ -51,23 +52,9 @@ pub fn all() -> Result<(), String> {
 
 /// Checks all files below a folder: `cargo fmt` finds only modules that are declared outside of macros.
 fn rustfmt(folder: &str) -> Result<Command, String> {
-    let mut files = Vec::new();
-    add_files(&Path::new(root()).join(folder), &mut files).map_err(|error| format!("{folder}: {error}"))?;
     let mut command = Command::new("rustfmt");
-    command.args(["--check", "--edition", "2024"]).args(files);
+    command.args(["--check", "--edition", "2024"]).args(files_below(&Path::new(root()).join(folder), "rs")?);
     Ok(command)
-}
-
-fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            add_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 fn fuzzers(names: &[&str]) -> (String, Command) {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files::files_below;
 use crate::step::root;
 
 const LIST: &str = "xtask/words.txt";
@@ -22,7 +23,9 @@ pub fn check() -> Result<(), String> {
     let list = read(&root.join(LIST))?;
     let avoided = list_of(&list).map_err(|why| format!("{LIST}: {why}"))?;
     let mut files: Vec<PathBuf> = FILES.iter().map(|file| root.join(file)).collect();
-    pages(&root.join("docs"), &mut files)?;
+    let pages = files_below(&root.join("docs"), "md")?;
+    files.extend(pages.into_iter().filter(|page| !page.ends_with(WRITTEN_BY_PROGRAM)));
+    files.sort();
     let mut found = Vec::new();
     for file in files {
         let text = read(&file)?;
@@ -38,20 +41,6 @@ pub fn check() -> Result<(), String> {
 
 fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn pages(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() {
-            pages(&path, files)?;
-        } else if path.extension().is_some_and(|end| end == "md") && !path.ends_with(WRITTEN_BY_PROGRAM) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(())
 }
 
 /// A word or phrase, and what to write instead.

@@ -2,7 +2,9 @@
 //! only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::files::files_below;
 
 use super::{entries, name_of, read};
 
@@ -25,9 +27,8 @@ const PROGRAM: &str = "cli";
 pub fn declared(crates: &Path) -> Result<Names, String> {
     let mut names = Names::new();
     for folder in entries(crates)?.into_iter().filter(|folder| is_library(folder)) {
-        let mut files = Vec::new();
-        sources(&folder.join("src"), &mut files)?;
-        for file in files {
+        let source = folder.join("src");
+        for file in files_below(&source, "rs")?.into_iter().filter(|file| !is_of_tests(file, &source)) {
             let shown = file.strip_prefix(crates).unwrap_or(&file).display();
             for (line, name) in types(&read(&file)?) {
                 let place = || format!("crates/{shown}:{line}");
@@ -42,16 +43,10 @@ fn is_library(folder: &Path) -> bool {
     folder.join("src/lib.rs").exists() && name_of(folder) != PROGRAM
 }
 
-/// The Rust files of a folder, without those of tests.
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    for path in entries(folder)?.into_iter().filter(|path| name_of(path) != "tests") {
-        if path.is_dir() {
-            sources(&path, files)?;
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
+/// Whether a file is one of tests, or lies in a folder of tests below a source folder.
+fn is_of_tests(file: &Path, source: &Path) -> bool {
+    let below = file.strip_prefix(source).unwrap_or(file);
+    below.iter().any(|part| name_of(Path::new(part)) == "tests")
 }
 
 /// The public types that a file declares outside its inline modules: line and name.

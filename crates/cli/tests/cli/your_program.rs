@@ -25,9 +25,14 @@ fn compile(desk: &Desk, source: &str) {
     let header = desk.run(&["markers", "c"]).with(0).stdout;
     desk.file("waykeeper.h", &header);
     desk.file("mine.c", source);
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c"]).current_dir(desk.path());
-    Ended::of(&mut cc).with(0);
+    build(desk, "cc", &["-g", "-o", "mine", "mine.c"]);
+}
+
+/// Runs a compiler in the desk's folder.
+fn build(desk: &Desk, compiler: &str, arguments: &[&str]) {
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-Wall", "-Wextra", "-Werror"]).args(arguments).current_dir(desk.path());
+    Ended::of(&mut command).with(0);
 }
 
 /// A program whose main function is this.
@@ -305,9 +310,7 @@ fn programs_with_a_library(desk: &Desk) {
         &["-o", "mine", "links.c", "libcontrol.so.1", "-Wl,-rpath,$ORIGIN"],
         &["-o", "opens", "opens.c", "-ldl"],
     ] {
-        let mut cc = Command::new("cc");
-        cc.args(["-O1", "-Wall", "-Wextra", "-Werror"]).args(arguments).current_dir(desk.path());
-        Ended::of(&mut cc).with(0);
+        build(desk, "cc", arguments);
     }
 }
 
@@ -425,9 +428,7 @@ fn functions_of_cpp_are_called_as_in_their_source() {
                      __attribute__((noinline)) void Control::step(double us) { work((long)us); }\n\
                      template <class T> __attribute__((noinline)) void scale(T us) { work((long)us); }\n}";
     desk.file("mine.cc", &cyclic(functions, "ns::Control c; c.step(300); ns::scale<float>(400.0f); c.step(2e3);"));
-    let mut compiler = Command::new("c++");
-    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.cc"]).current_dir(desk.path());
-    Ended::of(&mut compiler).with(0);
+    build(&desk, "c++", &["-o", "mine", "mine.cc"]);
     let overloaded = run(&desk, &["--begin=ns::Control::step", "--", "./mine"]).with(2);
     let which = "mine has several functions `ns::Control::step`; expected `ns::Control::step(double)`, or \
                  `ns::Control::step(int)`";
@@ -453,9 +454,7 @@ fn functions_of_rust_are_called_as_in_their_source() {
                      __attribute__((noinline)) void step(void) { work(300); }\n\
                      __attribute__((noinline)) void stop(void) { work(400); }";
     desk.file("mine.c", &cyclic(functions, "step(); stop(); work(1000);"));
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c"]).current_dir(desk.path());
-    Ended::of(&mut compiler).with(0);
+    build(&desk, "cc", &["-o", "mine", "mine.c"]);
     let unknown = run(&desk, &["--begin=control::stpe", "--", "./mine"]).with(2);
     assert!(unknown.stderr.contains("no function `control::stpe`; expected `control::step`, or "), "{unknown:?}");
     run(&desk, &["--begin=control::step", "--end=control::stop", "--", "./mine"]).with(0);
@@ -470,9 +469,7 @@ fn functions_that_several_files_have_for_themselves_are_refused() {
     desk.file("other.c", "static __attribute__((noinline, used)) void step(void) { __asm__ volatile(\"\"); }\n");
     let own = "static __attribute__((noinline, used)) void step(void) { work(10); }";
     desk.file("mine.c", &cyclic(own, "step();"));
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c", "other.c"]).current_dir(desk.path());
-    Ended::of(&mut compiler).with(0);
+    build(&desk, "cc", &["-o", "mine", "mine.c", "other.c"]);
     let several = run(&desk, &["--begin=step", "--", "./mine"]).with(2);
     assert!(
         several.stderr.contains("mine has several functions `step`; each is local to a source file"),
